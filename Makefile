@@ -1,0 +1,57 @@
+# Two commands need nothing else: `make demo` and `make test`. `make help` lists the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.talops-stamp
+WORKERS ?= auto
+
+.PHONY: help venv demo test check unit fmt lock bench chaos proto clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+venv: $(STAMP) ## Make .venv with talops in it (quick when nothing changed)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "talops needs Python 3.11 or newer; $(PYTHON) is older. Try: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo "cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: venv ## Run the main job in the embedded lab
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ./scripts/demo
+
+test: venv ## Set everything up and pass all tests
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/pytest -n $(WORKERS) -m "not chaos"
+
+check: venv ## The inner loop: ruff, mypy, quick tests
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/pytest -q -n $(WORKERS) -m "not chaos and not slow"
+
+fmt: venv ## Format and fix what can be fixed
+	$(BIN)/ruff check --quiet --fix .
+	$(BIN)/ruff format --quiet .
+
+bench: venv ## Print the figures, as ratios within one run
+	$(BIN)/python -m tests.bench
+
+chaos: venv ## The long crash and fault matrices (seeded: SEED=…)
+	$(BIN)/pytest -n $(WORKERS) -m chaos --timeout 3600
+
+lock: venv ## Write requirements.lock anew from pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --no-header --all-extras --group dev pyproject.toml scripts/build-requirements.in -o requirements.lock
+
+clean: ## Remove what make made here
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from talops.cli import main
+
+main()

@@ -1,0 +1,90 @@
+"""Which commands exist, and the one place where an error becomes words and an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.exceptions import TyperException
+
+from talops import __version__
+from talops.cli.output import print_error, print_usage
+from talops.errors import TalopsError
+
+# Name → module with `register(root)`. Only the module of the command that was typed is imported,
+# so that `talops check` does not pay for a gRPC stack.
+COMMANDS: dict[str, str] = {}
+
+
+def _root(
+    ctx: typer.Context,
+    directory: Annotated[
+        Path | None,
+        typer.Option("-C", "--directory", help="Work on the inventory in this directory."),
+    ] = None,
+    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version.")] = False,
+) -> None:
+    """From cluster.yaml and nodes.yaml to a verified Talos cluster on Proxmox VE, and back."""
+    ctx.obj = directory
+    if version:
+        typer.echo(f"talops {__version__}")
+        raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+def _needed(argv: list[str]) -> list[str]:
+    typed = next((word for word in argv if word in COMMANDS), None)
+    return [typed] if typed else list(COMMANDS)
+
+
+def _name_environment(command: Any) -> None:
+    """Give every flag its TALOPS_<FLAG> variable, here once instead of on each option."""
+    for param in command.params:
+        flags = [name for name in param.opts if name.startswith("--")]
+        if flags and not param.envvar and flags[0] not in {"--help", "--version"}:
+            param.envvar = "TALOPS_" + flags[0].removeprefix("--").replace("-", "_").upper()
+    for child in getattr(command, "commands", {}).values():
+        _name_environment(child)
+
+
+def build(names: list[str]) -> Any:
+    """The command tree with the named commands in it."""
+    root = typer.Typer(
+        name="talops",
+        add_completion=len(names) == len(COMMANDS),
+        no_args_is_help=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None if not sys.stdout.isatty() else "rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    root.callback(invoke_without_command=True)(_root)
+    for name in names:
+        import_module(COMMANDS[name]).register(root)
+    command = typer.main.get_command(root)
+    _name_environment(command)
+    return command
+
+
+def run(argv: list[str]) -> int:
+    try:
+        result = build(_needed(argv)).main(argv, prog_name="talops", standalone_mode=False)
+    except TalopsError as error:
+        print_error(error)
+        return error.exit_code
+    except TyperException as error:  # a mistyped flag: its usual exit code 2 means "differences"
+        print_usage(error)
+        return 1
+    except (typer.Abort, KeyboardInterrupt, asyncio.CancelledError):
+        typer.echo("interrupted", err=True)
+        return 130
+    except BrokenPipeError:  # `talops … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,49 @@
+"""Results on stdout, everything else on stderr; colour only where somebody looks."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from typer.exceptions import TyperException
+
+    from talops.errors import TalopsError
+
+
+def console(*, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def note(message: str) -> None:
+    """One line of progress or advice, on stderr."""
+    sys.stderr.write(message + "\n")
+
+
+def print_error(error: TalopsError) -> None:
+    colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    label = "\033[1;31merror:\033[0m" if colour else "error:"
+    lines = [f"{label} {error.what}"]
+    if error.where:
+        lines.append(f"  at:   {error.where}")
+    if error.hint:
+        lines.append(f"  next: {error.hint}")
+    sys.stderr.write("\n".join(lines) + "\n")
+
+
+def print_usage(error: TyperException) -> None:
+    """A mistyped command line, in Typer's own words where it has some."""
+    show = getattr(error, "show", None)
+    if show:
+        show()
+    else:
+        sys.stderr.write(f"error: {error.message}\n")

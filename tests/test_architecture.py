@@ -1,0 +1,82 @@
+"""The rooms of the house: imports point down only."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent / "src" / "talops"
+FOUNDATION = {"errors", "events", "waiting", "redaction", "files"}
+PURE = {"inventory", "render", "machineconfig"}
+CLIENTS = {"tofu", "talos", "proxmox", "kube", "secrets", "truenas", "statestore", "toolchain"}
+# Wire definitions that a client and its simulator may share; nothing else may.
+WIRE = {"talos.wire"}
+
+ALLOWED: dict[str, set[str]] = {
+    **{room: set() for room in FOUNDATION},
+    "files": {"errors"},
+    "waiting": {"errors"},
+    "inventory": FOUNDATION,
+    "render": FOUNDATION | {"inventory"},
+    "machineconfig": FOUNDATION | {"inventory"},
+    **dict.fromkeys(CLIENTS, FOUNDATION),
+    "pipeline": FOUNDATION,
+    "stages": FOUNDATION | PURE | CLIENTS | {"pipeline"},
+    "workflows": FOUNDATION | PURE | CLIENTS | {"pipeline", "stages"},
+    "views": FOUNDATION | {"pipeline", "inventory"},
+    "lab": FOUNDATION | WIRE,
+}
+ALLOWED["cli"] = {*ALLOWED, "lab", "web"}
+ALLOWED["web"] = {*ALLOWED} - {"lab", "cli"}
+
+FILES = sorted(SRC.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SRC).with_suffix("").parts[0]
+
+
+def imported_modules(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.removeprefix("talops.") for name in found if name.startswith("talops.")}
+
+
+def permitted(room: str, target: str) -> bool:
+    if target.startswith("__version__") or target.split(".", maxsplit=1)[0] == room:
+        return True
+    return any(target == ok or target.startswith(f"{ok}.") for ok in ALLOWED.get(room, set()))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_imports_point_down(path: Path) -> None:
+    """No module imports from a room above or beside its own."""
+    room = room_of(path)
+    if room in {"__init__", "__main__"}:
+        return
+    wrong = {target for target in imported_modules(path) if not permitted(room, target)}
+    assert not wrong, f"{room} must not import {sorted(wrong)}"
+
+
+def test_every_room_is_known() -> None:
+    """A new folder is a decision: it gets its place in the table above."""
+    rooms = {room_of(p) for p in FILES} - {"__init__", "__main__"}
+    assert rooms <= set(ALLOWED), rooms - set(ALLOWED)
+
+
+def test_foundation_needs_only_the_standard_library() -> None:
+    """Everything else stands on these files, so they stand on nothing."""
+    import sys
+
+    for name in FOUNDATION:
+        tree = ast.parse((SRC / f"{name}.py").read_text(encoding="utf-8"))
+        names = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
+        names |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+        foreign = {n.split(".")[0] for n in names} - sys.stdlib_module_names - {"talops"}
+        assert not foreign, f"{name} imports {foreign}"
