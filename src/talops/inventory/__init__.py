@@ -1,0 +1,3 @@
+"""cluster.yaml + nodes.yaml → one frozen Cluster, or every problem at once."""
+
+from __future__ import annotations

@@ -1,0 +1,181 @@
+"""The kinds of values an inventory holds, each refused in words that say what to write instead."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Address, IPv4Network, ip_network
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(-(?:alpha|beta|rc)\.\d+)?")
+DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
+BDF = re.compile(r"(?:([0-9a-f]{4}):)?([0-9a-f]{2}):([0-1][0-9a-f])(?:\.([0-7]))?", re.IGNORECASE)
+MAPPING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
+SCHEMATIC = re.compile(r"[0-9a-f]{64}")
+TAINT = re.compile(
+    r"(?P<key>[\w./-]+)(?:=(?P<value>[\w.-]*))?:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute)"
+)
+
+
+def refuse(rule: str, what: str, hint: str) -> PydanticCustomError:
+    # pydantic formats the template with the context: braces in user text must not reach it.
+    return PydanticCustomError(rule, "{what}", {"what": what, "hint": hint})
+
+
+def _text(value: Any, example: str) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        raise refuse("type", f"{value} is a number here, not a text", f'quote it: "{value}"')
+    raise refuse("type", f"a text is needed, not {kind_of(value)}", f"write it as {example}")
+
+
+def kind_of(value: Any) -> str:
+    names = {bool: "true/false", dict: "a mapping", list: "a list", type(None): "nothing"}
+    return names.get(type(value), f"{value!r}")
+
+
+def _address(value: Any) -> IPv4Address:
+    text = _text(value, "10.0.0.10")
+    try:
+        return IPv4Address(text)
+    except ValueError:
+        if "/" in text:
+            raise refuse(
+                "address", f"{text} has a prefix length", f"write {text.split('/')[0]} alone"
+            ) from None
+        if ":" in text:
+            raise refuse(
+                "address", f"{text} is not an IPv4 address", "use the node's IPv4 address"
+            ) from None
+        raise refuse(
+            "address", f"{text!r} is not an IPv4 address", "write four numbers, like 10.0.0.10"
+        ) from None
+
+
+def _network(value: Any) -> IPv4Network:
+    text = _text(value, "10.0.0.0/24")
+    if "/" not in text:
+        raise refuse("cidr", f"{text} has no prefix length", f"write it like {text}/24")
+    try:
+        network = ip_network(text, strict=False)
+    except ValueError:
+        raise refuse("cidr", f"{text!r} is not a network", "write it like 10.0.0.0/24") from None
+    if not isinstance(network, IPv4Network):
+        raise refuse("cidr", f"{text} is an IPv6 network", "talops works with IPv4 networks")
+    if str(network) != text:
+        raise refuse("cidr", f"{text} is not the canonical form of a network", f"write {network}")
+    return network
+
+
+def _version(value: Any) -> str:
+    text = _text(value, '"v1.13.9"')
+    if not VERSION.fullmatch(text):
+        raise refuse(
+            "version",
+            f"{text!r} is not a version",
+            "write all three numbers, like v1.13.9",
+        )
+    return text if text.startswith("v") else f"v{text}"
+
+
+def _dns_label(value: Any) -> str:
+    text = _text(value, "k8s-1")
+    if not DNS_LABEL.fullmatch(text):
+        raise refuse(
+            "dns-name",
+            f"{text!r} is not a DNS-1123 name",
+            "use a-z, 0-9 and '-', starting and ending with a letter or digit, at most 63",
+        )
+    return text
+
+
+def _mac(value: Any) -> str:
+    text = _text(value, "bc:24:11:00:00:01")
+    if not MAC.fullmatch(text):
+        raise refuse(
+            "mac", f"{text!r} is not a MAC address", "write six pairs, like bc:24:11:00:00:01"
+        )
+    if int(text[:2], 16) & 1:
+        raise refuse(
+            "mac",
+            f"{text} is a multicast address: the lowest bit of its first byte is set",
+            f"an even first byte is needed, like {int(text[:2], 16) & 0xFE:02x}{text[2:]}",
+        )
+    if text.replace(":", "").strip("0") == "":
+        raise refuse("mac", f"{text} is no interface's address", "write the NIC's own address")
+    return text.upper()
+
+
+def _schematic(value: Any) -> str:
+    text = _text(value, "64 hexadecimal digits")
+    if not SCHEMATIC.fullmatch(text):
+        raise refuse(
+            "schematic",
+            f"the schematic id has {len(text)} characters; it is 64 of 0-9 and a-f",
+            "copy it from factory.talos.dev, or give `extensions` and leave it out",
+        )
+    return text
+
+
+def _gpu(value: Any) -> str:
+    text = _text(value, '"0000:01:00.0"')
+    if found := BDF.fullmatch(text):
+        domain, bus, slot, function = found.groups()
+        tail = f".{function}" if function is not None else ""
+        return f"{domain or '0000'}:{bus}:{slot}{tail}".lower()
+    if not MAPPING_NAME.fullmatch(text):
+        raise refuse(
+            "bdf",
+            f"{text!r} is neither a PCI address nor the name of a mapping",
+            'write it like "0000:01:00.0", or name a PCI mapping',
+        )
+    return text
+
+
+def _taint(value: Any) -> str:
+    text = _text(value, "dedicated=gpu:NoSchedule")
+    if not TAINT.fullmatch(text):
+        raise refuse(
+            "taint",
+            f"{text!r} is not a taint",
+            "write key=value:Effect; the effect is NoSchedule, PreferNoSchedule or NoExecute",
+        )
+    return text
+
+
+def _url(value: Any) -> str:
+    text = _text(value, "https://pve.example:8006")
+    if not re.fullmatch(r"https://[^\s/?#@]+(/[^\s?#]*)?", text):
+        raise refuse(
+            "url",
+            f"{text!r} is not an https address",
+            "write it like https://pve.example:8006, without user, password or query",
+        )
+    return text.rstrip("/")
+
+
+def _plain(value: Any) -> str:
+    return _text(value, "a text")
+
+
+Text = Annotated[str, BeforeValidator(_plain, json_schema_input_type=str)]
+Address = Annotated[IPv4Address, BeforeValidator(_address, json_schema_input_type=str)]
+Network = Annotated[IPv4Network, BeforeValidator(_network, json_schema_input_type=str)]
+Version = Annotated[str, BeforeValidator(_version, json_schema_input_type=str)]
+DnsLabel = Annotated[str, BeforeValidator(_dns_label, json_schema_input_type=str)]
+Mac = Annotated[str, BeforeValidator(_mac, json_schema_input_type=str)]
+Schematic = Annotated[str, BeforeValidator(_schematic, json_schema_input_type=str)]
+Gpu = Annotated[str, BeforeValidator(_gpu, json_schema_input_type=str)]
+Taint = Annotated[str, BeforeValidator(_taint, json_schema_input_type=str)]
+Url = Annotated[str, BeforeValidator(_url, json_schema_input_type=str)]
+Mtu = Annotated[int, Field(ge=576, le=9216)]
+VlanTag = Annotated[int, Field(ge=1, le=4094)]
+VmId = Annotated[int, Field(ge=100, le=999_999_999)]
+Count = Annotated[int, Field(ge=1, le=1024)]
+Mebibytes = Annotated[int, Field(ge=1)]
+Gibibytes = Annotated[int, Field(ge=1)]
+Seconds = Annotated[int, Field(ge=0, le=3600)]

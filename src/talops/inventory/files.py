@@ -1,0 +1,169 @@
+"""The two files as written: every key optional here, so that one slip hides no other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from talops.inventory.fields import (
+    Address,
+    Count,
+    DnsLabel,
+    Gibibytes,
+    Gpu,
+    Mac,
+    Mebibytes,
+    Mtu,
+    Network,
+    Schematic,
+    Seconds,
+    Taint,
+    Text,
+    Url,
+    Version,
+    VlanTag,
+    VmId,
+)
+from talops.inventory.sections import (
+    Addons,
+    Cni,
+    DiskSelector,
+    Hypervisors,
+    LegacyVm,
+    Section,
+    State,
+    TrueNas,
+    VmAdvanced,
+    VmSize,
+)
+
+CREDENTIALS = (
+    "proxmox_api_token_id",
+    "proxmox_api_token_secret",
+    "tfstate_username",
+    "tfstate_password",
+    "cf_account_id",
+    "state_encryption_passphrase",
+)
+REQUIRED_CLUSTER = ("cluster_name", "talos_version", "kubernetes_version", "node_cidr")
+REQUIRED_NODE = ("name", "address", "controller")
+
+Patch = Text | dict[str, Any]
+
+
+class ClusterFile(Section):
+    """cluster.yaml"""
+
+    cluster_name: DnsLabel | None = Field(None, description="Name of the cluster.")
+    talos_version: Version | None = Field(None, description="Talos release, like v1.13.9.")
+    kubernetes_version: Version | None = Field(None, description="Kubernetes release.")
+    talos_contract: Text | None = Field(
+        None, description="Config contract pinned at creation, like v1.13; from talos_version."
+    )
+    node_cidr: Network | None = Field(None, description="Network of the nodes.")
+    node_default_gateway: Address | None = Field(
+        None, description="Default gateway; the first host of node_cidr if absent."
+    )
+    node_dns_servers: list[Address] | None = Field(None, description="Resolvers.")
+    node_ntp_servers: list[Text] | None = Field(None, description="Time servers.")
+    node_vlan_tag: VlanTag | None = Field(None, description="VLAN of the nodes.")
+    proxmox_vlan_mode: bool | None = Field(
+        None, description="true: Proxmox tags; false: Talos makes the VLAN link."
+    )
+    cluster_api_addr: Address | None = Field(None, description="The VIP of the Kubernetes API.")
+    cluster_api_tls_sans: list[Text] | None = Field(None, description="More names for it.")
+    cluster_pod_cidr: Network | None = Field(None, description="Pod network (10.42.0.0/16).")
+    cluster_svc_cidr: Network | None = Field(None, description="Service network (10.43.0.0/16).")
+    repository_name: Text | None = Field(None, description="owner/name of the Git repository.")
+    repository_branch: Text | None = Field(None, description="Branch (main).")
+    repository_visibility: Literal["public", "private"] | None = Field(
+        None, description="public or private; private needs credentials for Flux."
+    )
+    proxmox_api_url: Url | None = Field(None, description="Proxmox API, https://host:8006.")
+    proxmox_node: Text | None = Field(None, description="Proxmox node that gets the VMs.")
+    proxmox_insecure: bool | None = Field(None, description="Accept any certificate.")
+    proxmox_ca_file: Text | None = Field(None, description="CA of the Proxmox certificate.")
+    proxmox_iso_storage: Text | None = Field(None, description="Storage of ISOs (local).")
+    proxmox_disk_storage: Text | None = Field(None, description="Storage of disks (local-lvm).")
+    proxmox_vm_defaults: VmSize | None = Field(None, description="Size of every VM.")
+    proxmox_vm_controller_defaults: VmSize | None = Field(None, description="Control planes.")
+    proxmox_vm_worker_defaults: VmSize | None = Field(None, description="Workers.")
+    proxmox_vm_advanced: VmAdvanced | None = Field(None, description="Hardware of every VM.")
+    boot: Literal["iso", "image", "template"] | None = Field(None, description="How VMs boot.")
+    boot_network: Literal["static", "dhcp"] | None = Field(
+        None, description="static: the nocloud drive carries the address; dhcp: by MAC."
+    )
+    template_name: Text | None = Field(None, description="talos-v<version>-base.")
+    template_vm_id: VmId | None = Field(None, description="VMID of the template.")
+    image_factory_url: Url | None = Field(None, description="Image Factory (factory.talos.dev).")
+    extensions: list[Text] | None = Field(None, description="System extensions of every node.")
+    pool: Text | None = Field(None, description="Proxmox pool of the VMs.")
+    patches: list[Patch] | None = Field(None, description="Machine config patches, all nodes.")
+    controller_patches: list[Patch] | None = Field(None, description="… control planes.")
+    worker_patches: list[Patch] | None = Field(None, description="… workers.")
+    registry_mirrors: dict[str, list[Text]] | None = Field(None, description="Mirrors by registry.")
+    allow_scheduling_on_control_planes: bool | None = Field(
+        None, description="Workloads on control planes; on where there are no workers."
+    )
+    state: State | None = Field(None, description="Where OpenTofu keeps its state.")
+    hypervisors: Hypervisors | None = Field(None, description="Layer 01.")
+    legacy: list[LegacyVm] | None = Field(None, description="Layer 03.")
+    truenas: TrueNas | None = Field(None, description="Datasets for CSI.")
+    addons: Addons | None = Field(None, description="Add-ons applied before Flux.")
+    cni: Cni | None = Field(None, description="Network plugin.")
+    proxmox_api_token_id: Text | None = Field(None, description="user@realm!token (secret).")
+    proxmox_api_token_secret: Text | None = Field(None, description="Its value (secret).")
+    tfstate_username: Text | None = Field(None, description="State server user (secret).")
+    tfstate_password: Text | None = Field(None, description="State server password (secret).")
+    cf_account_id: Text | None = Field(None, description="Cloudflare account, for R2 (secret).")
+    state_encryption_passphrase: Text | None = Field(
+        None, description="Client-side state encryption (secret)."
+    )
+
+
+class NodeFile(Section):
+    """One entry of nodes.yaml"""
+
+    name: DnsLabel | None = Field(None, description="Host name.")
+    address: Address | None = Field(None, description="Address in node_cidr.")
+    controller: bool | None = Field(None, description="true: control plane; false: worker.")
+    disk: Text | DiskSelector | None = Field(
+        None, description="Install disk: a path, a serial number, or a selector."
+    )
+    mac_addr: Mac | None = Field(None, description="MAC address of the node's NIC.")
+    schematic_id: Schematic | None = Field(None, description="Image Factory schematic.")
+    extensions: list[Text] | None = Field(None, description="More extensions for this node.")
+    mtu: Mtu | None = Field(None, description="MTU.")
+    secureboot: bool | None = Field(None, description="Boot with SecureBoot.")
+    encrypt_disk: bool | None = Field(None, description="Encrypt with a key in the TPM.")
+    kernel_modules: list[Text] | None = Field(None, description="Kernel modules to load.")
+    host: Text | None = Field(None, description="Proxmox node; proxmox_node if absent.")
+    pool: Text | None = Field(None, description="Proxmox pool.")
+    gpus: list[Gpu] | None = Field(None, description="PCI addresses or mapping names.")
+    labels: dict[str, Text] | None = Field(None, description="Kubernetes labels.")
+    taints: list[Taint] | None = Field(None, description="Kubernetes taints, key=value:Effect.")
+    patches: list[Patch] | None = Field(None, description="Machine config patches.")
+    vm_id: VmId | None = Field(None, description="VMID.")
+    vm_cores: Count | None = Field(None, description="Cores per socket.")
+    vm_sockets: Count | None = Field(None, description="CPU sockets.")
+    vm_memory: Mebibytes | None = Field(None, description="Memory in MiB.")
+    vm_disk_size: Gibibytes | None = Field(None, description="System disk in GiB.")
+    vm_startup_order: Annotated[int, Field(ge=0)] | None = Field(None, description="Start order.")
+    vm_startup_delay: Seconds | None = Field(None, description="Seconds before the next starts.")
+    vm_shutdown_delay: Seconds | None = Field(None, description="Seconds it gets to shut down.")
+
+
+# Keys of the same files that belong to the Kubernetes side: loaded with one note, not acted on.
+FOREIGN_PREFIXES = ("cloudflare_", "cilium_", "unifi_", "github_", "external_dns_", "cert_manager_")
+FOREIGN_NAMES = (
+    "cluster_gateway_addr",
+    "cluster_dns_gateway_addr",
+    "cluster_ingress_addr",
+    "cluster_domain",
+    "bootstrap_cloudflare",
+)
+
+
+def is_foreign(key: str) -> bool:
+    return key in FOREIGN_NAMES or key.startswith(FOREIGN_PREFIXES)

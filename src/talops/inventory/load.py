@@ -1,0 +1,70 @@
+"""The way in: a directory → a Cluster, or every problem at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import InventoryError
+from talops.inventory.credentials import credential_problems
+from talops.inventory.locate import Locator
+from talops.inventory.parse import parse
+from talops.inventory.patches import patch_problems
+from talops.inventory.problems import errors, in_order
+from talops.inventory.resolve import resolve
+from talops.inventory.rules import findings
+from talops.inventory.source import read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.inventory.model import Cluster
+    from talops.inventory.problems import Problem
+
+CLUSTER_FILE = "cluster.yaml"
+NODES_FILE = "nodes.yaml"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """`cluster` is there exactly when no problem is an error."""
+
+    cluster: Cluster | None
+    problems: tuple[Problem, ...]
+
+    def require(self) -> Cluster:
+        if self.cluster is not None:
+            return self.cluster
+        wrong = errors(list(self.problems))
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise InventoryError(
+            f"{wrong[0].what}{more}", where=str(wrong[0].position), hint="talops check"
+        )
+
+
+def load(directory: Path) -> Loaded:
+    cluster_document, unreadable = read(directory / CLUSTER_FILE, directory)
+    nodes_document, more = read(directory / NODES_FILE, directory)
+    problems = [*unreadable, *more]
+    if any(problem.rule in _WHOLE_FILE for problem in problems):
+        return Loaded(None, tuple(in_order(problems)))
+    inventory, refused = parse(Locator(cluster_document, nodes_document))
+    problems += refused
+    problems += findings(inventory)
+    problems += credential_problems(cluster_document, directory)
+    problems += patch_problems(inventory, directory)
+    cluster = None if errors(problems) else resolve(inventory)
+    return Loaded(cluster, tuple(in_order(problems)))
+
+
+# After these there are no values to look at: anything more would be noise.
+_WHOLE_FILE = {
+    "missing-file",
+    "unreadable",
+    "outside-tree",
+    "too-large",
+    "encoding",
+    "too-deep",
+    "alias-bomb",
+    "yaml",
+}

@@ -1,0 +1,32 @@
+"""Both files as one place to ask: where does this value stand?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from talops.inventory.problems import Position
+    from talops.inventory.source import Document, Loc
+
+
+@dataclass(frozen=True)
+class Locator:
+    cluster: Document
+    nodes: Document
+
+    def cluster_key(self, *loc: str | int) -> Position:
+        return self.cluster.key(loc)
+
+    def cluster_value(self, *loc: str | int) -> Position:
+        return self.cluster.value(loc)
+
+    def node_key(self, index: int, *loc: str | int) -> Position:
+        return self.nodes.key(self._node(index, loc))
+
+    def node_value(self, index: int, *loc: str | int) -> Position:
+        return self.nodes.value(self._node(index, loc))
+
+    @staticmethod
+    def _node(index: int, loc: Loc) -> Loc:
+        return ("nodes", index, *loc)

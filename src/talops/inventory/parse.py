@@ -1,0 +1,214 @@
+"""Values of a file → its typed form; what does not fit becomes problems, the rest goes on."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import ValidationError
+
+from talops.inventory.fields import kind_of
+from talops.inventory.files import ClusterFile, NodeFile, is_foreign
+from talops.inventory.problems import Problem, Severity
+from talops.inventory.sections import Section
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from talops.inventory.locate import Locator
+    from talops.inventory.source import Document, Loc
+
+S = TypeVar("S", bound=Section)
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Both files, typed. What was refused is absent, so that every rule can still look."""
+
+    cluster: ClusterFile
+    nodes: tuple[NodeFile, ...]
+    at: Locator
+
+
+def parse(at: Locator) -> tuple[Inventory, list[Problem]]:
+    problems: list[Problem] = []
+    cluster_data = _cluster_data(at.cluster, problems)
+    cluster = _section(ClusterFile, cluster_data, at.cluster, (), problems)
+    nodes = tuple(
+        _section(NodeFile, entry, at.nodes, ("nodes", index), problems)
+        for index, entry in enumerate(_node_entries(at.nodes, problems))
+    )
+    return Inventory(cluster, nodes, at), problems
+
+
+def _cluster_data(document: Document, problems: list[Problem]) -> dict[str, Any]:
+    data = _mapping(document, problems)
+    foreign = [key for key in data if is_foreign(key)]
+    if foreign:
+        shown = ", ".join(foreign[:4]) + (" …" if len(foreign) > 4 else "")  # noqa: PLR2004
+        problems.append(
+            Problem(
+                "foreign-keys",
+                document.key((foreign[0],)),
+                f"{len(foreign)} keys belong to the Kubernetes side ({shown})",
+                "talops keeps them as they are and does not act on them",
+                Severity.NOTE,
+            )
+        )
+    return {key: value for key, value in data.items() if not is_foreign(key)}
+
+
+def _mapping(document: Document, problems: list[Problem]) -> dict[str, Any]:
+    if isinstance(document.data, dict):
+        return document.data
+    if document.data is not None or document.values:
+        problems.append(
+            Problem(
+                "type",
+                document.value(()),
+                f"{document.file} holds {kind_of(document.data)} instead of keys and values",
+                "start from a sample: talops init",
+            )
+        )
+    return {}
+
+
+def _node_entries(document: Document, problems: list[Problem]) -> list[Any]:
+    data = _mapping(document, problems)
+    problems += [_unknown(document, (key,), ["nodes"]) for key in data if key != "nodes"]
+    entries = data.get("nodes", [])
+    if isinstance(entries, list):
+        return entries
+    problems.append(
+        Problem(
+            "type",
+            document.value(("nodes",)),
+            f"nodes is {kind_of(entries)}, not a list",
+            "write one '- name: …' entry per node below it",
+        )
+    )
+    return []
+
+
+def _section(
+    model: type[S], data: Any, document: Document, base: Loc, problems: list[Problem]
+) -> S:
+    """Validate; drop what was refused and validate again, so that the good keys remain."""
+    if not isinstance(data, dict):
+        problems.append(
+            Problem(
+                "type",
+                document.value(base),
+                f"a mapping is needed here, not {kind_of(data)}",
+                "write keys and values, like name: k8s-1",
+            )
+        )
+        return model()
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    problems += [_translate(model, detail, data, document, base) for detail in details]
+    refused = {detail["loc"][0] for detail in details}
+    return model.model_validate({k: v for k, v in data.items() if k not in refused})
+
+
+def _translate(
+    model: type[Section], detail: ErrorDetails, data: Any, document: Document, base: Loc
+) -> Problem:
+    loc = (*base, *_known_part(detail["loc"], data))
+    if detail["type"] == "extra_forbidden":
+        return _unknown(document, (*base, *detail["loc"]), _siblings(model, detail["loc"]))
+    if detail["type"] == "missing":
+        return Problem(
+            "missing-key",
+            document.value((*base, *detail["loc"][:-1])),
+            f"{detail['loc'][-1]} is missing here",
+            f"add {detail['loc'][-1]}: …",
+        )
+    context = detail.get("ctx", {})
+    if "what" in context:
+        return Problem(
+            detail["type"], document.value(loc), _named(loc, context["what"]), context["hint"]
+        )
+    what, hint = _in_words(detail)
+    return Problem("type", document.value(loc), _named(loc, what), hint)
+
+
+def _named(loc: Loc, what: str) -> str:
+    key = next((part for part in reversed(loc) if isinstance(part, str)), "")
+    return f"{key}: {what}" if key else what
+
+
+def _known_part(loc: tuple[str | int, ...], data: Any) -> Loc:
+    """The part of pydantic's location that exists in the file: it also names union members."""
+    kept: list[str | int] = []
+    for part in loc:
+        inside = isinstance(data, dict) and part in data
+        if not inside and not (isinstance(data, list) and isinstance(part, int)):
+            continue
+        data = data[part]
+        kept.append(part)
+    return tuple(kept)
+
+
+def _siblings(model: type[Section], loc: tuple[str | int, ...]) -> list[str]:
+    if len(loc) == 1:
+        return list(model.model_fields)
+    names: list[str] = []
+    for field in model.model_fields.values():
+        names += _nested_names(field.annotation)
+    return names
+
+
+def _nested_names(annotation: Any) -> list[str]:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        own = list(annotation.model_fields)
+        return own + [
+            n for f in annotation.model_fields.values() for n in _nested_names(f.annotation)
+        ]
+    return [n for part in getattr(annotation, "__args__", ()) for n in _nested_names(part)]
+
+
+def _unknown(document: Document, loc: Loc, known: list[str]) -> Problem:
+    key = str(loc[-1])
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    hint = f"did you mean {close[0]}?" if close else "remove it, or see: talops schema"
+    return Problem("unknown-key", document.key(loc), f"unknown key {key!r}", hint)
+
+
+_WORDS = {
+    "int_type": "a whole number is needed",
+    "int_from_float": "a whole number is needed",
+    "bool_type": "true or false is needed",
+    "string_type": "a text is needed",
+    "list_type": "a list is needed",
+    "dict_type": "a mapping is needed",
+    "model_type": "a mapping is needed",
+}
+
+
+def _in_words(detail: ErrorDetails) -> tuple[str, str]:
+    kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind in _WORDS:
+        return f"{_WORDS[kind]}, not {kind_of(given)}", _type_hint(kind, given)
+    if kind == "greater_than_equal":
+        return f"{given} is too small", f"the smallest value is {context['ge']}"
+    if kind == "less_than_equal":
+        return f"{given} is too large", f"the largest value is {context['le']}"
+    if kind == "literal_error":
+        return f"{given!r} is not one of the choices", f"choose from {context['expected']}"
+    return detail["msg"].lower(), "see: talops schema"
+
+
+def _type_hint(kind: str, given: Any) -> str:
+    if kind == "bool_type" and isinstance(given, str):
+        yes = given.lower() in {"yes", "on", "y", "true", "1"}
+        return f"write {'true' if yes else 'false'}, without quotes"
+    if kind.startswith("int") and isinstance(given, str) and given.isdigit():
+        return f"write {given}, without quotes"
+    if given is None:
+        return "give it a value, or remove the key"
+    examples = {"list_type": "write one '- item' per line", "string_type": "quote it"}
+    return examples.get(kind, "see: talops schema")

@@ -1,0 +1,39 @@
+"""What must hold across values. One small function per rule; each has cases in tests/cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+
+from talops.inventory.parse import Inventory
+from talops.inventory.problems import Position, Problem, Severity
+
+Finding = tuple[Position, str, str]
+Rule = Callable[[Inventory], Iterator[Finding]]
+
+_RULES: list[tuple[str, Severity, Rule]] = []
+_MODULES = ("required", "network", "nodes", "versions", "hardware", "hypervisors", "settings")
+
+
+def rule(name: str, severity: Severity = Severity.ERROR) -> Callable[[Rule], Rule]:
+    """Register a check; it yields (where, what, hint) for each thing that is wrong."""
+
+    def register(check: Rule) -> Rule:
+        _RULES.append((name, severity, check))
+        return check
+
+    return register
+
+
+def all_rules() -> list[tuple[str, Severity, Rule]]:
+    for module in _MODULES:
+        import_module(f"{__name__}.{module}")
+    return list(_RULES)
+
+
+def findings(inventory: Inventory) -> list[Problem]:
+    return [
+        Problem(name, position, what, hint, severity)
+        for name, severity, check in all_rules()
+        for position, what, hint in check(inventory)
+    ]

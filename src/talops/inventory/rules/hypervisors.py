@@ -1,0 +1,112 @@
+"""Layer 01: storages, rights and devices that refer to each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from talops.inventory.fields import BDF
+from talops.inventory.resolve import on_proxmox
+from talops.inventory.rules import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from talops.inventory.parse import Inventory
+    from talops.inventory.rules import Finding
+
+STORAGE_NEEDS = {
+    "dir": ("path",),
+    "lvm": ("volume_group",),
+    "lvmthin": ("volume_group", "thin_pool"),
+    "zfspool": ("zfs_pool",),
+    "nfs": ("server", "export"),
+}
+
+
+@rule("storage-settings")
+def storage_settings(inv: Inventory) -> Iterator[Finding]:
+    for index, storage in enumerate(_of(inv, "storages")):
+        for key in STORAGE_NEEDS[storage.type]:
+            if getattr(storage, key) is None:
+                yield (
+                    inv.at.cluster_value("hypervisors", "storages", index),
+                    f"storage {storage.name} of type {storage.type} needs {key}",
+                    f"add {key}: …",
+                )
+
+
+@rule("duplicate-hypervisor-object")
+def objects_once(inv: Inventory) -> Iterator[Finding]:
+    for kind in ("nodes", "storages", "roles", "users", "pci_mappings", "pools"):
+        seen: set[str] = set()
+        for index, item in enumerate(_of(inv, kind)):
+            if item.name in seen:
+                yield (
+                    inv.at.cluster_value("hypervisors", kind, index, "name"),
+                    f"{item.name!r} is listed twice under {kind}",
+                    "keep one of the two",
+                )
+            seen.add(item.name)
+
+
+@rule("acl-subject")
+def acl_subject(inv: Inventory) -> Iterator[Finding]:
+    for index, acl in enumerate(_of(inv, "acls")):
+        if (acl.user is None) == (acl.token is None):
+            yield (
+                inv.at.cluster_value("hypervisors", "acls", index),
+                "an access rule is for a user or for a token, exactly one",
+                "give user: or token:",
+            )
+
+
+@rule("unknown-host")
+def hypervisor_hosts(inv: Inventory) -> Iterator[Finding]:
+    known = {item.name for item in _of(inv, "nodes")} | {inv.cluster.proxmox_node}
+    for index, storage in enumerate(_of(inv, "storages")):
+        for slot, host in enumerate(storage.nodes):
+            if host not in known:
+                place = inv.at.cluster_value("hypervisors", "storages", index, "nodes", slot)
+                yield place, f"host {host!r} is not known", "list it under hypervisors: nodes:"
+    for index, mapping in enumerate(_of(inv, "pci_mappings")):
+        for slot, device in enumerate(mapping.devices):
+            if device.node not in known:
+                place = inv.at.cluster_value(
+                    "hypervisors", "pci_mappings", index, "devices", slot, "node"
+                )
+                yield (
+                    place,
+                    f"host {device.node!r} is not known",
+                    "list it under hypervisors: nodes:",
+                )
+
+
+@rule("bdf")
+def mapping_paths(inv: Inventory) -> Iterator[Finding]:
+    for index, mapping in enumerate(_of(inv, "pci_mappings")):
+        for slot, device in enumerate(mapping.devices):
+            if not BDF.fullmatch(device.path):
+                yield (
+                    inv.at.cluster_value(
+                        "hypervisors", "pci_mappings", index, "devices", slot, "path"
+                    ),
+                    f"path: {device.path!r} is not a PCI address",
+                    'write it like "0000:01:00.0"',
+                )
+
+
+@rule("layers-need-proxmox")
+def layers_need_proxmox(inv: Inventory) -> Iterator[Finding]:
+    if on_proxmox(inv.cluster):
+        return
+    for key in ("hypervisors", "legacy", "boot", "template_vm_id", "pool"):
+        if getattr(inv.cluster, key) is not None:
+            yield (
+                inv.at.cluster_key(key),
+                f"{key} needs a Proxmox",
+                f"give proxmox_api_url and proxmox_node, or remove {key}",
+            )
+
+
+def _of(inv: Inventory, kind: str) -> list[Any]:
+    return getattr(inv.cluster.hypervisors, kind) if inv.cluster.hypervisors else []

@@ -1,0 +1,178 @@
+"""Addresses and networks that must fit together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from talops.inventory.problems import Severity
+from talops.inventory.resolve import POD_CIDR, SVC_CIDR, gateway, on_proxmox
+from talops.inventory.rules import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from ipaddress import IPv4Address, IPv4Network
+
+    from talops.inventory.parse import Inventory
+    from talops.inventory.rules import Finding
+
+# Kubernetes takes addresses for its own services, DNS among them, from the start of the range.
+SMALLEST_SERVICE_PREFIX = 24
+SMALLEST_POD_PREFIX = 22
+
+
+def _networks(inv: Inventory) -> list[tuple[str, IPv4Network]]:
+    file = inv.cluster
+    given = [
+        ("node_cidr", file.node_cidr),
+        ("cluster_pod_cidr", file.cluster_pod_cidr or POD_CIDR),
+        ("cluster_svc_cidr", file.cluster_svc_cidr or SVC_CIDR),
+    ]
+    return [(key, network) for key, network in given if network]
+
+
+@rule("cidr-overlap")
+def networks_apart(inv: Inventory) -> Iterator[Finding]:
+    for (first, a), (second, b) in combinations(_networks(inv), 2):
+        if a.overlaps(b):
+            relation = "is the same as" if a == b else "overlaps"
+            given = second if (second,) in inv.at.cluster.keys else first
+            yield (
+                inv.at.cluster_value(given),
+                f"{second} {b} {relation} {first} {a}",
+                f"choose a network for {given} that shares no address with the others",
+            )
+
+
+@rule("service-cidr-small")
+def service_range(inv: Inventory) -> Iterator[Finding]:
+    network = inv.cluster.cluster_svc_cidr
+    if network and network.prefixlen > SMALLEST_SERVICE_PREFIX:
+        yield (
+            inv.at.cluster_value("cluster_svc_cidr"),
+            f"{network} holds {network.num_addresses} service addresses",
+            f"use /{SMALLEST_SERVICE_PREFIX} or larger, like 10.43.0.0/16",
+        )
+
+
+@rule("pod-cidr-small")
+def pod_range(inv: Inventory) -> Iterator[Finding]:
+    """Each node takes a /24 out of it."""
+    network = inv.cluster.cluster_pod_cidr or POD_CIDR
+    room = 2 ** max(24 - network.prefixlen, 0)
+    if network.prefixlen > 24 or room < len(inv.nodes):  # noqa: PLR2004
+        yield (
+            inv.at.cluster_key("cluster_pod_cidr"),
+            (
+                f"{network} has a /24 for {0 if network.prefixlen > 24 else room} nodes, "  # noqa: PLR2004
+                f"and there are {len(inv.nodes)}"
+            ),
+            "use a larger network for cluster_pod_cidr, like 10.42.0.0/16",
+        )
+
+
+@rule("outside-node-cidr")
+def nodes_inside(inv: Inventory) -> Iterator[Finding]:
+    network = inv.cluster.node_cidr
+    for index, node in enumerate(inv.nodes):
+        if network and node.address and node.address not in network:
+            yield (
+                inv.at.node_value(index, "address"),
+                f"{node.address} is outside node_cidr {network}",
+                _host_hint(network),
+            )
+
+
+@rule("outside-node-cidr")
+def endpoints_inside(inv: Inventory) -> Iterator[Finding]:
+    network = inv.cluster.node_cidr
+    for key in ("cluster_api_addr", "node_default_gateway"):
+        address = getattr(inv.cluster, key)
+        if network and address and address not in network:
+            yield (
+                inv.at.cluster_value(key),
+                f"{key} {address} is outside node_cidr {network}",
+                _host_hint(network),
+            )
+
+
+def _host_hint(network: IPv4Network) -> str:
+    first, last = network.network_address + 1, network.broadcast_address - 1
+    return f"use an address from {first} to {last}"
+
+
+@rule("reserved-address")
+def no_reserved_address(inv: Inventory) -> Iterator[Finding]:
+    reserved = _reserved(inv)
+    for index, node in enumerate(inv.nodes):
+        if node.address and (meaning := reserved.get(node.address)):
+            yield (
+                inv.at.node_value(index, "address"),
+                f"{node.address} is {meaning}",
+                "give the node an address of its own",
+            )
+
+
+def _reserved(inv: Inventory) -> dict[IPv4Address, str]:
+    file, taken = inv.cluster, {}
+    if file.node_cidr and file.node_cidr.prefixlen < 31:  # noqa: PLR2004
+        taken[file.node_cidr.network_address] = f"the network address of {file.node_cidr}"
+        taken[file.node_cidr.broadcast_address] = f"the broadcast address of {file.node_cidr}"
+    if default := gateway(file):
+        taken[default] = "the default gateway"
+    if file.cluster_api_addr:
+        taken[file.cluster_api_addr] = "cluster_api_addr, the VIP of the Kubernetes API"
+    return taken
+
+
+@rule("reserved-address")
+def no_reserved_vip(inv: Inventory) -> Iterator[Finding]:
+    file = inv.cluster
+    for key in ("cluster_api_addr", "node_default_gateway"):
+        address = getattr(file, key)
+        ends = (
+            {file.node_cidr.network_address, file.node_cidr.broadcast_address}
+            if file.node_cidr and file.node_cidr.prefixlen < 31  # noqa: PLR2004
+            else set()
+        )
+        if address in ends:
+            yield (
+                inv.at.cluster_value(key),
+                f"{key} {address} is the network or broadcast address of {file.node_cidr}",
+                "use a host address",
+            )
+    if file.cluster_api_addr and file.cluster_api_addr == gateway(file):
+        yield (
+            inv.at.cluster_value("cluster_api_addr"),
+            f"cluster_api_addr {file.cluster_api_addr} is the default gateway",
+            "use a free address in node_cidr",
+        )
+
+
+@rule("duplicate-address")
+def addresses_once(inv: Inventory) -> Iterator[Finding]:
+    places: dict[IPv4Address, list[int]] = defaultdict(list)
+    for index, node in enumerate(inv.nodes):
+        if node.address:
+            places[node.address].append(index)
+    for address, indexes in places.items():
+        for index in indexes[1:]:
+            first = inv.at.node_value(indexes[0], "address")
+            yield (
+                inv.at.node_value(index, "address"),
+                f"{address} is already used in line {first.line}",
+                "every node needs an address of its own",
+            )
+
+
+@rule("vlan-unreachable", Severity.WARNING)
+def talos_vlan_in_maintenance(inv: Inventory) -> Iterator[Finding]:
+    """Before its config a node knows no VLAN link, so it answers only on the untagged network."""
+    file = inv.cluster
+    if on_proxmox(file) and file.node_vlan_tag and not file.proxmox_vlan_mode:
+        yield (
+            inv.at.cluster_value("node_vlan_tag"),
+            f"Talos makes VLAN {file.node_vlan_tag} itself, which a node without config cannot",
+            "set proxmox_vlan_mode: true, or make node_cidr reachable untagged for the first boot",
+        )

@@ -1,0 +1,103 @@
+"""Keys that must be there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.inventory.files import REQUIRED_CLUSTER, REQUIRED_NODE
+from talops.inventory.problems import Severity
+from talops.inventory.resolve import on_proxmox
+from talops.inventory.rules import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from talops.inventory.parse import Inventory
+    from talops.inventory.rules import Finding
+
+EXAMPLES = {
+    "cluster_name": "home",
+    "talos_version": "v1.13.9",
+    "kubernetes_version": "v1.36.3",
+    "node_cidr": "10.0.0.0/24",
+    "name": "k8s-1",
+    "address": "10.0.0.11",
+    "controller": "true",
+}
+
+
+@rule("missing-key")
+def required_keys(inv: Inventory) -> Iterator[Finding]:
+    """A key that was given but refused has its own problem and is not missing."""
+    for key in REQUIRED_CLUSTER:
+        if (key,) not in inv.at.cluster.keys and inv.at.cluster.data is not None:
+            yield inv.at.cluster_key(), f"{key} is missing", f"add {key}: {EXAMPLES[key]}"
+    for index, _ in enumerate(inv.nodes):
+        for key in REQUIRED_NODE:
+            if ("nodes", index, key) not in inv.at.nodes.keys:
+                place = inv.at.node_value(index)
+                yield place, f"this node has no {key}", f"add {key}: {EXAMPLES[key]}"
+
+
+@rule("no-nodes")
+def some_nodes(inv: Inventory) -> Iterator[Finding]:
+    if not inv.nodes and isinstance(inv.at.nodes.data, dict | type(None)):
+        place = inv.at.nodes.key(("nodes",))
+        yield place, "there are no nodes", "add a '- name: …' entry below nodes:"
+
+
+@rule("no-control-plane")
+def a_control_plane(inv: Inventory) -> Iterator[Finding]:
+    if inv.nodes and all(node.controller is False for node in inv.nodes):
+        place = inv.at.nodes.key(("nodes",))
+        yield place, "no node is a control plane", "set controller: true on one, three or five"
+
+
+@rule("even-control-planes", Severity.WARNING)
+def odd_control_planes(inv: Inventory) -> Iterator[Finding]:
+    count = sum(node.controller is True for node in inv.nodes)
+    if count and count % 2 == 0:
+        yield (
+            inv.at.nodes.key(("nodes",)),
+            f"{count} control planes survive no more failures than {count - 1}",
+            f"use {count - 1} or {count + 1}: etcd needs a majority",
+        )
+
+
+@rule("vip-missing")
+def vip_for_several(inv: Inventory) -> Iterator[Finding]:
+    several = sum(node.controller is True for node in inv.nodes) > 1
+    if several and ("cluster_api_addr",) not in inv.at.cluster.keys:
+        yield (
+            inv.at.cluster_key(),
+            "several control planes need one address for the Kubernetes API",
+            "add cluster_api_addr: a free address in node_cidr",
+        )
+
+
+@rule("bare-metal-keys")
+def bare_metal_needs(inv: Inventory) -> Iterator[Finding]:
+    """On bare metal nothing can be derived: the NIC and the disk are what they are."""
+    if on_proxmox(inv.cluster):
+        return
+    for index, _ in enumerate(inv.nodes):
+        for key, example in (("mac_addr", "aa:bb:cc:00:00:01"), ("disk", "/dev/sda")):
+            if ("nodes", index, key) not in inv.at.nodes.keys:
+                yield (
+                    inv.at.node_value(index),
+                    f"a bare-metal node needs {key}",
+                    f"add {key}: {example}, or give proxmox_api_url and proxmox_node",
+                )
+
+
+@rule("half-proxmox")
+def both_proxmox_keys(inv: Inventory) -> Iterator[Finding]:
+    keys = ("proxmox_api_url", "proxmox_node")
+    given = [key for key in keys if (key,) in inv.at.cluster.keys]
+    if len(given) == 1:
+        missing = next(key for key in keys if key not in given)
+        yield (
+            inv.at.cluster_key(given[0]),
+            f"{given[0]} without {missing}",
+            f"add {missing}, or remove {given[0]} for bare metal",
+        )

@@ -1,0 +1,108 @@
+"""Talos, Kubernetes, template and contract versions that go together."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from talops.inventory import support
+from talops.inventory.problems import Severity
+from talops.inventory.rules import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from talops.inventory.parse import Inventory
+    from talops.inventory.rules import Finding
+
+TEMPLATE = re.compile(r"talos-v(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)-base")
+
+
+@rule("version-support")
+def talos_known(inv: Inventory) -> Iterator[Finding]:
+    version = inv.cluster.talos_version
+    if version and (
+        support.parts(version)[0] != 1 or support.minor(version) not in support.KUBERNETES
+    ):
+        oldest, newest = min(support.KUBERNETES), max(support.KUBERNETES)
+        yield (
+            inv.at.cluster_value("talos_version"),
+            f"Talos {version} is not known",
+            f"use a release from v1.{oldest} to v1.{newest}",
+        )
+
+
+@rule("version-support")
+def kubernetes_fits(inv: Inventory) -> Iterator[Finding]:
+    talos, kubernetes = inv.cluster.talos_version, inv.cluster.kubernetes_version
+    if not talos or not kubernetes or support.minor(talos) not in support.KUBERNETES:
+        return
+    oldest, newest = support.KUBERNETES[support.minor(talos)]
+    major, minor, _ = support.parts(kubernetes)
+    if major != 1 or not oldest <= minor <= newest:
+        yield (
+            inv.at.cluster_value("kubernetes_version"),
+            f"Kubernetes {kubernetes} does not run on Talos {talos}",
+            f"use v1.{oldest} to v1.{newest}, or another talos_version",
+        )
+
+
+@rule("old-talos", Severity.WARNING)
+def configurable(inv: Inventory) -> Iterator[Finding]:
+    version = inv.cluster.talos_version
+    if version and support.minor(version) < support.OLDEST_CONFIGURABLE:
+        yield (
+            inv.at.cluster_value("talos_version"),
+            (
+                f"{version} is older than v1.{support.OLDEST_CONFIGURABLE}, the first that talops "
+                "writes machine configs for"
+            ),
+            "VMs can be made, nodes cannot be configured: use a newer talos_version",
+        )
+
+
+@rule("contract")
+def contract_known(inv: Inventory) -> Iterator[Finding]:
+    contract, talos = inv.cluster.talos_contract, inv.cluster.talos_version
+    if not contract:
+        return
+    if contract not in support.CONTRACTS:
+        yield (
+            inv.at.cluster_value("talos_contract"),
+            f"{contract!r} is not a contract that talops writes",
+            f"use {' or '.join(support.CONTRACTS)}",
+        )
+    elif talos and support.minor(f"{contract}.0") > support.minor(talos):
+        yield (
+            inv.at.cluster_value("talos_contract"),
+            f"Talos {talos} cannot read configs of contract {contract}",
+            f"use {support.default_contract(talos)}",
+        )
+
+
+@rule("template-name")
+def template_named(inv: Inventory) -> Iterator[Finding]:
+    name, talos = inv.cluster.template_name, inv.cluster.talos_version
+    if not name:
+        return
+    place = inv.at.cluster_value("template_name")
+    found = TEMPLATE.fullmatch(name)
+    if not found:
+        yield place, f"{name!r} is not a template's name", "write talos-v<version>-base"
+    elif talos and f"v{found[1]}" != talos:
+        yield (
+            place,
+            f"{name} holds Talos v{found[1]}, and talos_version is {talos}",
+            f"use talos-{talos}-base (talops template build), or talos_version: v{found[1]}",
+        )
+
+
+@rule("template-boot")
+def template_given(inv: Inventory) -> Iterator[Finding]:
+    file = inv.cluster
+    if file.boot == "template" and ("template_vm_id",) not in inv.at.cluster.keys:
+        yield (
+            inv.at.cluster_value("boot"),
+            "boot: template needs to know which template",
+            "add template_vm_id: 9000 (and template_name)",
+        )

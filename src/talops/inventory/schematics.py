@@ -1,0 +1,23 @@
+"""Image Factory schematics by their contents: the id is known without asking anybody."""
+
+from __future__ import annotations
+
+import hashlib
+
+QEMU_AGENT = "siderolabs/qemu-guest-agent"
+
+
+def schematic_text(extensions: tuple[str, ...]) -> str:
+    """The canonical YAML, as the Image Factory itself writes it before hashing."""
+    if not extensions:
+        return "customization: {}\n"
+    rows = "".join(f"            - {name}\n" for name in extensions)
+    return f"customization:\n    systemExtensions:\n        officialExtensions:\n{rows}"
+
+
+def schematic_id(extensions: tuple[str, ...]) -> str:
+    return hashlib.sha256(schematic_text(extensions).encode()).hexdigest()
+
+
+EMPTY = schematic_id(())
+AGENT_ONLY = schematic_id((QEMU_AGENT,))

@@ -1,0 +1,251 @@
+"""The nested parts of cluster.yaml, as written."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from talops.inventory.fields import (
+    Address,
+    Count,
+    DnsLabel,
+    Gibibytes,
+    Gpu,
+    Mac,
+    Mebibytes,
+    Mtu,
+    Seconds,
+    Text,
+    Url,
+    VlanTag,
+    VmId,
+)
+
+
+class Section(BaseModel):
+    """Unknown keys are errors, text is never taken for a number, nothing changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class VmSize(Section):
+    cores: Count | None = Field(None, description="Cores per socket.")
+    sockets: Count | None = Field(None, description="CPU sockets.")
+    memory: Mebibytes | None = Field(None, description="Memory in MiB.")
+    disk_size: Gibibytes | None = Field(None, description="Size of the system disk in GiB.")
+
+
+class VmAdvanced(Section):
+    bios: Literal["ovmf", "seabios"] = Field("ovmf", description="Firmware; ovmf is UEFI.")
+    machine: Text = Field("q35", description="QEMU machine type.")
+    cpu_type: Text = Field("host", description="CPU type that the guest sees.")
+    scsi_hw: Literal[
+        "virtio-scsi-pci", "virtio-scsi-single", "lsi", "lsi53c810", "megasas", "pvscsi"
+    ] = Field("virtio-scsi-pci", description="SCSI controller.")
+    balloon: Annotated[int, Field(ge=0)] = Field(0, description="Balloon in MiB; 0 is off.")
+    numa: bool = Field(True, description="NUMA topology for the guest.")
+    qemu_agent: bool = Field(
+        False,
+        description="QEMU guest agent; only with the siderolabs/qemu-guest-agent extension.",
+    )
+    net_queues: Annotated[int, Field(ge=0, le=64)] = Field(4, description="Virtio queues; 0: one.")
+    disk_discard: bool = Field(True, description="Pass TRIM to the storage.")
+    disk_ssd: bool = Field(True, description="Present the disk as an SSD.")
+    network_bridge: Text = Field("vmbr0", description="Bridge that the VMs are attached to.")
+    tags: list[Text] = Field(
+        default_factory=lambda: ["kubernetes", "linux", "talos"], description="Tags of the VMs."
+    )
+
+
+def _short_state(value: Any) -> Any:
+    return {"type": value} if isinstance(value, str) else value
+
+
+class StateSettings(Section):
+    type: Literal["local", "http", "s3"] = Field("local", description="Where state lives.")
+    url: Url | None = Field(None, description="http: address of the state server and project.")
+    bucket: Text | None = Field(None, description="s3: bucket.")
+    region: Text | None = Field(None, description="s3: region; auto for R2.")
+    endpoint: Url | None = Field(None, description="s3: endpoint of MinIO, R2, Garage …")
+    prefix: Text | None = Field(None, description="s3: key prefix; the cluster's name if absent.")
+    backups: Annotated[int, Field(ge=0)] = Field(30, description="local: backups kept.")
+    backup_days: Annotated[int, Field(ge=1)] = Field(90, description="local: days they are kept.")
+    ca_file: Text | None = Field(None, description="CA that signed the server's certificate.")
+
+
+State = Annotated[
+    StateSettings,
+    BeforeValidator(_short_state, json_schema_input_type=str | StateSettings),
+]
+
+
+def _short_cni(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+class CniSettings(Section):
+    name: Literal["flannel", "cilium", "none"] = Field("flannel", description="Network plugin.")
+    kube_proxy: bool = Field(True, description="false where the plugin replaces kube-proxy.")
+    values: Text | None = Field(None, description="Helm values file, for cilium.")
+
+
+Cni = Annotated[CniSettings, BeforeValidator(_short_cni, json_schema_input_type=str | CniSettings)]
+
+
+class Bridge(Section):
+    name: Text = Field(description="Name, like vmbr1.")
+    ports: list[Text] = Field(default_factory=list, description="Physical ports.")
+    vlan_aware: bool = Field(True, description="Let VMs use VLAN tags.")
+    address: Text | None = Field(None, description="Address with prefix length, if any.")
+    gateway: Address | None = Field(None, description="Default gateway, if any.")
+    mtu: Mtu | None = Field(None, description="MTU.")
+    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+
+
+class Vlan(Section):
+    name: Text = Field(description="Name, like eno1.20.")
+    interface: Text | None = Field(None, description="Raw device, if not part of the name.")
+    vlan: VlanTag | None = Field(None, description="Tag, if not part of the name.")
+    address: Text | None = Field(None, description="Address with prefix length, if any.")
+    mtu: Mtu | None = Field(None, description="MTU.")
+    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+
+
+class HypervisorNode(Section):
+    name: Text = Field(description="Name of the Proxmox node.")
+    bridges: list[Bridge] = Field(default_factory=list, description="Bridges to manage.")
+    vlans: list[Vlan] = Field(default_factory=list, description="VLAN interfaces to manage.")
+
+
+class Storage(Section):
+    name: Text = Field(description="Storage id.")
+    type: Literal["dir", "lvm", "lvmthin", "zfspool", "nfs"] = Field(description="Kind.")
+    content: list[Literal["images", "rootdir", "iso", "vztmpl", "backup", "snippets", "import"]] = (
+        Field(description="What may be stored.")
+    )
+    nodes: list[Text] = Field(default_factory=list, description="Proxmox nodes; all if empty.")
+    path: Text | None = Field(None, description="dir: path on the host.")
+    volume_group: Text | None = Field(None, description="lvm, lvmthin: volume group.")
+    thin_pool: Text | None = Field(None, description="lvmthin: thin pool.")
+    zfs_pool: Text | None = Field(None, description="zfspool: pool or dataset.")
+    thin_provision: bool | None = Field(None, description="zfspool: sparse volumes.")
+    server: Text | None = Field(None, description="nfs: server.")
+    export: Text | None = Field(None, description="nfs: exported path.")
+
+
+class Role(Section):
+    name: Text = Field(description="Role id.")
+    privileges: list[Text] = Field(description="Privileges, like VM.Audit.")
+
+
+class User(Section):
+    name: Text = Field(description="User with realm, like talops@pve.")
+    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+
+
+class Token(Section):
+    user: Text = Field(description="User that the token belongs to.")
+    name: Text = Field(description="Token id.")
+    privilege_separation: bool = Field(True, description="The token has rights of its own.")
+    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+
+
+class Acl(Section):
+    path: Text = Field(description="Path, like /vms.")
+    role: Text = Field(description="Role id.")
+    user: Text | None = Field(None, description="User that gets the role.")
+    token: Text | None = Field(None, description="Token (user!name) that gets the role.")
+    propagate: bool = Field(True, description="Also below the path.")
+
+
+class PciDevice(Section):
+    node: Text = Field(description="Proxmox node.")
+    path: Gpu = Field(description="PCI address, like 0000:01:00.0.")
+    id: Text = Field(description="vendor:device, like 10de:2204.")
+    iommu_group: Annotated[int, Field(ge=0)] | None = Field(None, description="IOMMU group.")
+    subsystem_id: Text | None = Field(None, description="Subsystem vendor:device.")
+
+
+class PciMapping(Section):
+    name: Text = Field(description="Name that a node's `gpus` uses.")
+    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+    devices: list[PciDevice] = Field(description="One entry per host that has the device.")
+
+
+class Pool(Section):
+    name: Text = Field(description="Pool id.")
+    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+
+
+class Hypervisors(Section):
+    """Layer 01: what talops manages on the Proxmox side."""
+
+    nodes: list[HypervisorNode] = Field(default_factory=list, description="Proxmox nodes.")
+    storages: list[Storage] = Field(default_factory=list, description="Storages.")
+    roles: list[Role] = Field(default_factory=list, description="Roles.")
+    users: list[User] = Field(default_factory=list, description="Users.")
+    tokens: list[Token] = Field(default_factory=list, description="API tokens.")
+    acls: list[Acl] = Field(default_factory=list, description="Access rules.")
+    pci_mappings: list[PciMapping] = Field(default_factory=list, description="PCI mappings.")
+    pools: list[Pool] = Field(default_factory=list, description="Resource pools.")
+
+
+class LegacyVm(Section):
+    """Layer 03: a VM beside the cluster, with its own state."""
+
+    name: DnsLabel = Field(description="Name of the VM.")
+    host: Text | None = Field(None, description="Proxmox node; proxmox_node if absent.")
+    vm_id: VmId | None = Field(None, description="VMID.")
+    description: Text = Field("", description="Description shown in Proxmox.")
+    cores: Count = Field(2, description="Cores per socket.")
+    sockets: Count = Field(1, description="CPU sockets.")
+    memory: Mebibytes = Field(2048, description="Memory in MiB.")
+    disk_size: Gibibytes = Field(32, description="Disk in GiB.")
+    disk_storage: Text | None = Field(None, description="Storage; proxmox_disk_storage if absent.")
+    bios: Literal["ovmf", "seabios"] = Field("ovmf", description="Firmware.")
+    os_type: Literal["l26", "l24", "win10", "win11", "other"] = Field("l26", description="OS type.")
+    mac_addr: Mac | None = Field(None, description="MAC address.")
+    bridge: Text | None = Field(None, description="Bridge; that of the cluster if absent.")
+    vlan_tag: VlanTag | None = Field(None, description="VLAN tag that Proxmox applies.")
+    iso: Text | None = Field(None, description="ISO volume, like local:iso/debian.iso.")
+    template_vm_id: VmId | None = Field(None, description="Clone this template instead.")
+    started: bool = Field(True, description="Power state.")
+    on_boot: bool = Field(True, description="Start with the host.")
+    startup_order: Annotated[int, Field(ge=0)] | None = Field(None, description="Start order.")
+    startup_delay: Seconds | None = Field(None, description="Seconds before the next one starts.")
+    tags: list[Text] = Field(default_factory=lambda: ["legacy"], description="Tags.")
+
+
+class TrueNasDataset(Section):
+    name: Text = Field(description="Dataset below the pool, like k8s/volumes.")
+    quota: Gibibytes | None = Field(None, description="Quota in GiB.")
+    properties: dict[str, Text] = Field(default_factory=dict, description="ZFS properties.")
+
+
+class TrueNas(Section):
+    url: Url = Field(description="Address of the TrueNAS, like https://nas.example.")
+    pool: Text = Field(description="Pool that holds the datasets.")
+    datasets: list[TrueNasDataset] = Field(description="Datasets for CSI drivers.")
+    insecure: bool = Field(False, description="Accept any certificate.")
+    ca_file: Text | None = Field(None, description="CA that signed its certificate.")
+
+
+class Addons(Section):
+    """What is applied before Flux takes over."""
+
+    metrics_server: bool = Field(False, description="metrics-server.")
+    nvidia: bool | None = Field(None, description="NVIDIA device plugin; on where GPUs are.")
+    proxmox_csi: bool = Field(False, description="Credentials secret for the Proxmox CSI plugin.")
+    proxmox_ccm: bool = Field(False, description="Credentials secret for the Proxmox CCM.")
+
+
+class DiskSelector(Section):
+    """Which disk Talos installs to, by what it is instead of by its name."""
+
+    serial: Text | None = Field(None, description="Serial number.")
+    model: Text | None = Field(None, description="Model; * matches anything.")
+    wwid: Text | None = Field(None, description="World-wide id.")
+    size: Text | None = Field(None, description="Size condition, like '>= 100GB'.")
+    type: Literal["ssd", "hdd", "nvme", "sd"] | None = Field(None, description="Kind of disk.")
+    bus_path: Text | None = Field(None, description="Bus path.")

@@ -1,0 +1,277 @@
+"""One YAML file → plain values that know their place; nothing in it can hurt.
+
+Read with the C parser up to its node tree (quick, with marks), then built here: duplicate keys, odd
+tags and alias bombs are problems with a position instead of surprises.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from talops.inventory.problems import Position, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_BYTES = 10 * 1024 * 1024
+# 1,000 nodes with every key set are some 40,000 values; an alias bomb passes this in no time.
+MAX_VALUES = 1_000_000
+MAX_DEPTH = 60
+
+Loc = tuple[str | int, ...]
+
+_CORE = "tag:yaml.org,2002:"
+_INT = re.compile(r"[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)")
+
+
+@dataclass
+class Document:
+    """The values of one file; `keys` and `values` say where each stands."""
+
+    file: str
+    data: Any = None
+    keys: dict[Loc, Position] = field(default_factory=dict)
+    values: dict[Loc, Position] = field(default_factory=dict)
+
+    def key(self, loc: Loc) -> Position:
+        """Where the key stands; for what is not there, the nearest thing around it."""
+        return self.keys.get(loc) or self.value(loc)
+
+    def value(self, loc: Loc) -> Position:
+        while loc:
+            if found := self.values.get(loc):
+                return found
+            loc = loc[:-1]
+        return self.values.get((), Position(self.file))
+
+
+class _StopError(Exception):
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+
+def read(path: Path, root: Path) -> tuple[Document, list[Problem]]:
+    """Read a file below `root`; whatever is wrong with it comes back as problems."""
+    document = Document(path.name)
+    try:
+        text = _text(path, root)
+        tree = _compose(text, path.name)
+        builder = _Builder(document)
+        document.data = builder.build(tree, ()) if tree is not None else None
+    except _StopError as stop:
+        return document, [stop.problem]
+    return document, builder.problems
+
+
+def _problem(rule: str, position: Position, what: str, hint: str) -> _StopError:
+    return _StopError(Problem(rule, position, what, hint))
+
+
+def _text(path: Path, root: Path) -> str:
+    here = Position(path.name)
+    try:
+        real = path.resolve(strict=True)
+        if not real.is_relative_to(root.resolve()):
+            raise _problem(
+                "outside-tree",
+                here,
+                f"{path.name} is a link that leaves the inventory's directory",
+                "replace the link by the file itself",
+            )
+        if not real.is_file():
+            raise _problem("unreadable", here, f"{path.name} is not a file", "make it a file")
+        if (size := real.stat().st_size) > MAX_BYTES:
+            raise _problem(
+                "too-large",
+                here,
+                f"{path.name} has {size / 1e6:.0f} MB; at most {MAX_BYTES / 1e6:.0f} MB are read",
+                "this does not look like an inventory; keep only cluster and node keys in it",
+            )
+        raw = real.read_bytes()
+    except FileNotFoundError:
+        raise _problem(
+            "missing-file", here, f"there is no {path.name} here", "talops init"
+        ) from None
+    except OSError as error:
+        raise _problem(
+            "unreadable",
+            here,
+            f"cannot read {path.name}: {error.strerror}",
+            f"check the file's permissions: ls -l {path.name}",
+        ) from None
+    return _decode(raw, path.name)
+
+
+def _decode(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start]
+        line = before.count(b"\n") + 1
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        raise _problem(
+            "encoding",
+            Position(name, line, column),
+            f"byte 0x{raw[error.start]:02x} is not UTF-8",
+            "save the file as UTF-8",
+        ) from None
+
+
+def _compose(text: str, name: str) -> Any:
+    if (deepest := _deepest_flow(text)) is not None:
+        raise _problem(
+            "too-deep",
+            Position(name, *deepest),
+            f"brackets are nested more than {MAX_DEPTH} deep",
+            "an inventory needs four levels at most",
+        )
+    try:
+        return YAML(typ="safe", pure=False).compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Position(name, mark.line + 1, mark.column + 1) if mark else Position(name)
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        hint = _yaml_hint(str(error.problem))
+        raise _problem("yaml", place, f"not valid YAML: {what}", hint) from None
+    except (YAMLError, RecursionError) as error:
+        what = str(error).splitlines()[0] if str(error) else "nested too deep"
+        raise _problem(
+            "yaml", Position(name), f"not valid YAML: {what}", "check quotes and indentation"
+        ) from None
+
+
+def _yaml_hint(problem: str) -> str:
+    if "another document" in problem:
+        return "keep one document in the file: remove the second '---'"
+    if "cannot start any token" in problem:
+        return "indent with spaces, and quote values that start with %, @ or `"
+    if "undefined alias" in problem:
+        return "define the anchor (&name) before its alias (*name)"
+    return "check the indentation and the quotes of this line and the one above"
+
+
+def _deepest_flow(text: str) -> tuple[int, int] | None:
+    """Where flow brackets pass MAX_DEPTH: the C parser would recurse on them without a guard."""
+    depth = 0
+    for match in re.finditer(r"[\[\]{}]", text):
+        depth += 1 if match[0] in "[{" else -1
+        if depth > MAX_DEPTH:
+            before = text[: match.start()]
+            return before.count("\n") + 1, match.start() - before.rfind("\n")
+        depth = max(depth, 0)
+    return None
+
+
+class _Builder:
+    """Node tree → values. Aliases are expanded, but only so far."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.problems: list[Problem] = []
+        self._count = 0
+
+    def build(self, node: Any, loc: Loc) -> Any:
+        self._count += 1
+        place = self._place(node)
+        self.document.values[loc] = place
+        if self._count > MAX_VALUES or len(loc) > MAX_DEPTH:
+            raise _problem(
+                "alias-bomb",
+                place,
+                "aliases in this file expand to more values than any inventory has",
+                "write the values out instead of repeating them by *alias",
+            )
+        if isinstance(node, MappingNode):
+            return self._mapping(node, loc)
+        if isinstance(node, SequenceNode):
+            return [self.build(item, (*loc, i)) for i, item in enumerate(node.value)]
+        return self._scalar(node, place)
+
+    def _place(self, node: Any) -> Position:
+        mark = node.start_mark
+        return Position(self.document.file, mark.line + 1, mark.column + 1)
+
+    def _mapping(self, node: MappingNode, loc: Loc) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if isinstance(key_node, ScalarNode) and key_node.tag == _CORE + "merge":
+                for part in self._merge_sources(value_node):
+                    merged = {**self._mapping(part, loc), **merged}
+                continue
+            if (key := self._key(key_node)) is None:
+                continue
+            if key in result:
+                first = self.document.keys[*loc, key]
+                self._add(
+                    "duplicate-key",
+                    key_node,
+                    f"key {key!r} is given twice; the first is in line {first.line}",
+                    "keep one of the two",
+                )
+                continue
+            self.document.keys[*loc, key] = self._place(key_node)
+            result[key] = self.build(value_node, (*loc, key))
+        return {**merged, **result}
+
+    def _merge_sources(self, node: Any) -> Iterator[MappingNode]:
+        parts = node.value if isinstance(node, SequenceNode) else [node]
+        for part in parts:
+            if isinstance(part, MappingNode):
+                yield part
+            else:
+                self._add("yaml", part, "'<<' merges mappings only", "give it a mapping's alias")
+
+    def _key(self, node: Any) -> str | None:
+        if isinstance(node, ScalarNode) and node.tag == _CORE + "str":
+            return str(node.value)
+        shown = node.value if isinstance(node, ScalarNode) else "a list or mapping"
+        self._add("yaml", node, f"the key {shown} is not a text", "quote it, or remove the line")
+        return None
+
+    def _scalar(self, node: Any, place: Position) -> Any:
+        text = str(node.value)
+        match node.tag.removeprefix(_CORE):
+            case "str" | "timestamp":
+                return text
+            case "null":
+                return None
+            case "bool":
+                return text.lower() == "true"
+            case "int" if _INT.fullmatch(text):
+                return _int(text)
+            case "float":
+                return _float(text)
+        self._add(
+            "yaml",
+            node,
+            f"the tag {node.tag.replace(_CORE, '!!')} is not known here",
+            "write a plain text, number, true, false, list or mapping",
+        )
+        self.document.values.setdefault((), place)
+        return None
+
+    def _add(self, rule: str, node: Any, what: str, hint: str) -> None:
+        self.problems.append(Problem(rule, self._place(node), what, hint))
+
+
+def _int(text: str) -> int:
+    digits = text.replace("_", "")
+    try:
+        return int(digits, 0)
+    except ValueError:  # "007" is 7 in YAML 1.2
+        return int(digits)
+
+
+def _float(text: str) -> float | str:
+    try:
+        return float(text.replace("_", ""))
+    except ValueError:  # .inf and .nan: nothing in an inventory takes them, so the text will do
+        return text

@@ -1,0 +1,38 @@
+"""Which Kubernetes runs on which Talos, and what Talos needs at least."""
+
+from __future__ import annotations
+
+from talops.inventory.fields import VERSION
+
+# Talos minor → (oldest, newest) Kubernetes minor of major 1.
+KUBERNETES: dict[int, tuple[int, int]] = {
+    8: (26, 31),
+    9: (27, 32),
+    10: (28, 33),
+    11: (29, 34),
+    12: (30, 35),
+    13: (31, 36),
+    14: (32, 37),
+}
+# The first Talos with the network documents that talops writes.
+OLDEST_CONFIGURABLE = 12
+CONTRACTS = ("v1.12", "v1.13")
+
+MIN_DISK_GIB = 10
+MIN_MEMORY_MIB = {"controlplane": 2048, "worker": 1024}
+
+
+def parts(version: str) -> tuple[int, int, int]:
+    found = VERSION.fullmatch(version)
+    if not found:
+        raise ValueError(version)
+    return int(found[1]), int(found[2]), int(found[3])
+
+
+def minor(version: str) -> int:
+    return parts(version)[1]
+
+
+def default_contract(talos_version: str) -> str:
+    """The newest contract that the version can read."""
+    return CONTRACTS[-1] if minor(talos_version) >= 13 else CONTRACTS[0]  # noqa: PLR2004
