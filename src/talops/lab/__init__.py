@@ -1,3 +1,3 @@
-"""The embedded world: a Proxmox, Talos nodes and an Image Factory that behave like the real ones."""
+"""The embedded world: a Proxmox, Talos nodes and an Image Factory that behave like real ones."""
 
 from __future__ import annotations

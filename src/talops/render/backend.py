@@ -1,0 +1,116 @@
+"""Where a layer's state lives: what stands in backend.tf, and what only the environment carries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.render.hcl import assignments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.inventory.model import Cluster, State
+    from talops.redaction import Secret
+    from talops.render.layers import Layer
+
+
+def backend_block(cluster: Cluster, layer: Layer) -> str:
+    """The `backend` block; addresses and credentials are left to the environment."""
+    state = cluster.state
+    if state.kind == "http":
+        return '  backend "http" {}\n'
+    settings = {"path": "terraform.tfstate"} if state.kind == "local" else _s3(state, layer)
+    return f'  backend "{state.kind}" {{\n{assignments(settings, 4)}\n  }}\n'
+
+
+def _s3(state: State, layer: Layer) -> dict[str, object]:
+    settings: dict[str, object] = {
+        "bucket": state.bucket,
+        "key": f"{state.prefix}/{layer.state}.tfstate",
+        "region": state.region or "auto",
+        "use_lockfile": True,
+    }
+    if not aws(state):
+        # Stores other than AWS know neither its regions and accounts nor its metadata service.
+        settings |= {
+            "use_path_style": True,
+            "skip_credentials_validation": True,
+            "skip_metadata_api_check": True,
+            "skip_region_validation": True,
+            "skip_requesting_account_id": True,
+            "skip_s3_checksum": True,
+        }
+    return settings
+
+
+def aws(state: State) -> bool:
+    return state.endpoint is None and state.region not in {None, "auto"}
+
+
+def backend_environment(
+    cluster: Cluster, layer: Layer, credentials: Mapping[str, Secret]
+) -> dict[str, str]:
+    """Variables for tofu's process; the caller never writes them anywhere."""
+    state = cluster.state
+    if state.kind == "http":
+        return _http_environment(state, layer, credentials)
+    if state.kind == "s3":
+        return _s3_environment(state, credentials)
+    return {}
+
+
+def _http_environment(
+    state: State, layer: Layer, credentials: Mapping[str, Secret]
+) -> dict[str, str]:
+    address = f"{state.url}/{layer.state}"
+    variables = {
+        "TF_HTTP_ADDRESS": address,
+        "TF_HTTP_LOCK_ADDRESS": f"{address}/lock",
+        "TF_HTTP_UNLOCK_ADDRESS": f"{address}/lock",
+        "TF_HTTP_LOCK_METHOD": "LOCK",
+        "TF_HTTP_UNLOCK_METHOD": "UNLOCK",
+        "TF_VAR_hypervisors_state_address": f"{state.url}/01-hypervisors",
+    }
+    return variables | _revealed(
+        credentials,
+        {"tfstate_username": "TF_HTTP_USERNAME", "tfstate_password": "TF_HTTP_PASSWORD"},
+    )
+
+
+def _s3_environment(state: State, credentials: Mapping[str, Secret]) -> dict[str, str]:
+    variables = _revealed(
+        credentials,
+        {"tfstate_username": "AWS_ACCESS_KEY_ID", "tfstate_password": "AWS_SECRET_ACCESS_KEY"},
+    )
+    endpoint = state.endpoint
+    if endpoint is None and "cf_account_id" in credentials:
+        account = credentials["cf_account_id"].reveal()
+        endpoint = f"https://{account}.r2.cloudflarestorage.com"
+    if endpoint:
+        variables["AWS_ENDPOINT_URL_S3"] = endpoint
+    if not aws(state):
+        # R2 and others refuse the checksums that newer AWS clients add on their own.
+        variables["AWS_REQUEST_CHECKSUM_CALCULATION"] = "when_required"
+        variables["AWS_RESPONSE_CHECKSUM_VALIDATION"] = "when_required"
+    return variables
+
+
+def _revealed(credentials: Mapping[str, Secret], names: dict[str, str]) -> dict[str, str]:
+    return {variable: credentials[k].reveal() for k, variable in names.items() if k in credentials}
+
+
+def provider_environment(cluster: Cluster, credentials: Mapping[str, Secret]) -> dict[str, str]:
+    """What bpg/proxmox reads by itself."""
+    if cluster.proxmox is None:
+        return {}
+    variables = {"PROXMOX_VE_ENDPOINT": cluster.proxmox.api_url}
+    if cluster.proxmox.insecure:
+        variables["PROXMOX_VE_INSECURE"] = "true"
+    if {"proxmox_api_token_id", "proxmox_api_token_secret"} <= credentials.keys():
+        token = credentials["proxmox_api_token_id"].reveal()
+        value = credentials["proxmox_api_token_secret"].reveal()
+        variables["PROXMOX_VE_API_TOKEN"] = f"{token}={value}"
+    if "state_encryption_passphrase" in credentials:
+        passphrase = credentials["state_encryption_passphrase"].reveal()
+        variables["TF_VAR_state_encryption_passphrase"] = passphrase
+    return variables
