@@ -18,7 +18,13 @@ from talops.errors import TalopsError
 
 # Name → module with `register(root)`. Only the module of the command that was typed is imported,
 # so that `talops check` does not pay for a gRPC stack.
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "init": "talops.cli.init",
+    "check": "talops.cli.check",
+    "schema": "talops.cli.schema",
+    "inventory": "talops.cli.inventory",
+    "configure": "talops.cli.configure",
+}
 
 
 def _root(

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+PIPE_WIDTH = 250
+
 if TYPE_CHECKING:
     from rich.console import Console
     from typer.exceptions import TyperException
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+    stream = sys.stderr if stderr else sys.stdout
+    # A pipe has no width: whoever reads it wants whole values.
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(stderr=stderr, highlight=False, width=width)
 
 
 def print_json(value: Any) -> None:

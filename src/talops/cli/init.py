@@ -1,0 +1,105 @@
+"""talops init: two commented files to start from."""
+
+from __future__ import annotations
+
+import json
+import sys
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from talops.cli.options import Directory
+from talops.cli.output import note
+from talops.errors import TalopsError
+from talops.files import write_atomic
+
+LARGEST = 9
+
+
+def register(root: typer.Typer) -> None:
+    root.command("init")(init)
+
+
+def init(
+    directory: Directory = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the cluster.")] = None,
+    cidr: Annotated[str | None, typer.Option("--cidr", help="Network of the nodes.")] = None,
+    control_planes: Annotated[
+        int | None, typer.Option("--control-planes", help="1, 3 or 5.", min=1, max=LARGEST)
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="0 or more.", min=0, max=LARGEST)
+    ] = None,
+    proxmox_url: Annotated[
+        str | None, typer.Option("--proxmox-url", help="Proxmox API, like https://pve:8006.")
+    ] = None,
+    proxmox_node: Annotated[
+        str | None, typer.Option("--proxmox-node", help="Proxmox node that gets the VMs.")
+    ] = None,
+    bare_metal: Annotated[
+        bool, typer.Option("--bare-metal", help="No Proxmox: the nodes are machines.")
+    ] = False,
+) -> None:
+    """Write cluster.yaml and nodes.yaml to start from; asks on a terminal, never overwrites."""
+    from talops.inventory.samples import Answers
+
+    assert directory is not None
+    if not bare_metal:
+        proxmox_url = _ask("Proxmox API", proxmox_url, "https://pve.example:8006")
+        proxmox_node = _ask("Proxmox node", proxmox_node, "pve")
+    answers = Answers(
+        name=_ask("Name of the cluster", name, "home"),
+        cidr=_network(_ask("Network of the nodes", cidr, "10.0.0.0/24")),
+        control_planes=int(_ask("Control planes", _text(control_planes), "3")),
+        workers=int(_ask("Workers", _text(workers), "2")),
+        talos_version="v1.13.9",
+        kubernetes_version="v1.36.3",
+        proxmox_url=proxmox_url,
+        proxmox_node=proxmox_node,
+    )
+    _write(directory, answers)
+
+
+def _text(value: int | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _ask(question: str, given: str | None, default: str) -> str:
+    if given is not None:
+        return given
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return default
+    answer: str = typer.prompt(question, default=default, err=True)
+    return answer
+
+
+def _network(text: str) -> IPv4Network:
+    try:
+        return IPv4Network(text)
+    except ValueError as error:
+        raise TalopsError(
+            f"{text} is not a network: {error}", hint="talops init --cidr 10.0.0.0/24"
+        ) from error
+
+
+def _write(directory: Path, answers: object) -> None:
+    from talops.inventory.jsonschema import cluster_schema, nodes_schema
+    from talops.inventory.samples import GITIGNORE, Answers, cluster_text, nodes_text
+
+    assert isinstance(answers, Answers)
+    files = {
+        "cluster.yaml": cluster_text(answers),
+        "nodes.yaml": nodes_text(answers),
+        ".gitignore": GITIGNORE,
+        ".schema/cluster.schema.json": json.dumps(cluster_schema(), indent=2) + "\n",
+        ".schema/nodes.schema.json": json.dumps(nodes_schema(), indent=2) + "\n",
+    }
+    for name, text in files.items():
+        if (directory / name).exists():
+            note(f"kept  {name} (already there)")
+            continue
+        write_atomic(directory / name, text)
+        typer.echo(f"wrote {name}")
+    note("next: talops check, then talops secrets init, then talops configure")
