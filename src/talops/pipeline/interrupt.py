@@ -1,0 +1,77 @@
+"""Ctrl-C: the first finishes the step that must not be torn, the second stops at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from typing import TYPE_CHECKING, TypeVar
+
+from talops.errors import InterruptedRunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+T = TypeVar("T")
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+class Interruption:
+    """Counts the requests to stop and passes them to the step under way."""
+
+    def __init__(self, say: Callable[[str], None] = _silent) -> None:
+        self.requests = 0
+        self.say = say
+        self._steps: dict[asyncio.Task[object], bool] = {}
+
+    @property
+    def requested(self) -> bool:
+        return self.requests > 0
+
+    def request(self) -> None:
+        self.requests += 1
+        waiting_for_atomic = any(self._steps.values())
+        for task, atomic in list(self._steps.items()):
+            if self.requests > 1 or not atomic:
+                task.cancel()
+        if self.requests == 1 and waiting_for_atomic:
+            self.say("stopping after the step under way; Ctrl-C again stops at once")
+
+    def check(self) -> None:
+        if self.requested:
+            raise InterruptedRunError(
+                "interrupted", hint="run the same command again; it continues where it stopped"
+            )
+
+    async def step(self, work: Coroutine[object, object, T], *, atomic: bool) -> T:
+        """Run one step: an atomic one is finished at the first request, another one is not."""
+        try:
+            self.check()
+        except InterruptedRunError:
+            work.close()
+            raise
+        task: asyncio.Task[T] = asyncio.ensure_future(work)
+        self._steps[task] = atomic
+        try:
+            return await task
+        except asyncio.CancelledError:
+            self.check()
+            raise
+        finally:
+            del self._steps[task]
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """While inside, SIGINT and SIGTERM ask this object instead of ending the process."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self.request)
+        try:
+            yield
+        finally:
+            for number in SIGNALS:
+                loop.remove_signal_handler(number)

@@ -1,0 +1,144 @@
+"""The plan of all stages, made before anything changes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import NotReadyError, TalopsError, UnreachableError
+from talops.events import Emit, PlanFinished, PlannedChange, StagePlanned, StepStarted
+from talops.pipeline.stage import Absent, AnyStage, Change
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Not to be known before the stage `depends_on` has run."""
+
+    depends_on: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """What one stage would do: its changes, or why they are not known, or why it does not run."""
+
+    stage: AnyStage
+    changes: tuple[Change, ...] = ()
+    unknown: Unknown | None = None
+    left_out: str = ""
+    seconds: float = 0.0
+
+    @property
+    def outlook(self) -> str:
+        if self.left_out:
+            return "skipped"
+        if self.unknown:
+            return "unknown"
+        return "changes" if self.changes else "unchanged"
+
+    @property
+    def pending(self) -> bool:
+        return bool(self.changes or self.unknown)
+
+
+@dataclass(frozen=True)
+class Plan:
+    stages: tuple[StagePlan, ...]
+
+    @property
+    def pending(self) -> bool:
+        return any(stage.pending for stage in self.stages)
+
+    @property
+    def changes(self) -> int:
+        return sum(len(stage.changes) for stage in self.stages)
+
+
+async def make_plan(stages: Sequence[AnyStage], left_out: Mapping[str, str], emit: Emit) -> Plan:
+    """Observe every stage side by side, then judge them in their order."""
+    plans: list[StagePlan] = []
+    selected = [stage for stage in stages if stage.name not in left_out]
+    tasks = {stage.name: asyncio.ensure_future(_look(stage, emit)) for stage in selected}
+    try:
+        for stage in stages:
+            if stage.name in left_out:
+                plan = StagePlan(stage, left_out=left_out[stage.name])
+            else:
+                seen, seconds = await tasks[stage.name]
+                plan = judge(stage, seen, seconds, before=plans)
+            plans.append(plan)
+            announce(plan, emit)
+    finally:
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+    whole = Plan(tuple(plans))
+    emit(PlanFinished(whole.changes, sum(1 for p in plans if p.unknown)))
+    return whole
+
+
+async def look_again(stage: AnyStage, emit: Emit) -> StagePlan:
+    """The plan of one stage right before it is applied: by now everything must be knowable."""
+    emit(StepStarted(stage.name, "observe"))
+    started = time.monotonic()
+    seen = await stage.observe()
+    if isinstance(seen, Absent):
+        raise NotReadyError(
+            f"{stage.name} finds nothing to work on although {seen.depends_on} has run:"
+            f" {seen.reason}",
+            hint=f"look at what {seen.depends_on} left behind: talops runs log",
+        )
+    return StagePlan(stage, tuple(stage.plan(seen)), seconds=time.monotonic() - started)
+
+
+async def _look(stage: AnyStage, emit: Emit) -> tuple[object, float]:
+    emit(StepStarted(stage.name, "observe"))
+    started = time.monotonic()
+    try:
+        seen = await stage.observe()
+    except (UnreachableError, NotReadyError) as error:
+        seen = error
+    return seen, time.monotonic() - started
+
+
+def judge(
+    stage: AnyStage, seen: object, seconds: float, *, before: Sequence[StagePlan]
+) -> StagePlan:
+    """What an observation means, given what the stages before are going to do.
+
+    No answer is "not known yet" only while an earlier stage still has work that may bring the
+    answer about; otherwise it is the error it looks like. It is never "nothing there".
+    """
+    if isinstance(seen, Absent):
+        _check_source(stage, seen, before)
+        return StagePlan(stage, unknown=Unknown(seen.depends_on, seen.reason), seconds=seconds)
+    if isinstance(seen, TalopsError):
+        cause = next((p.stage.name for p in reversed(before) if p.pending), None)
+        if cause is None:
+            raise seen
+        return StagePlan(stage, unknown=Unknown(cause, str(seen)), seconds=seconds)
+    return StagePlan(stage, tuple(stage.plan(seen)), seconds=seconds)
+
+
+def _check_source(stage: AnyStage, absent: Absent, before: Sequence[StagePlan]) -> None:
+    if any(p.stage.name == absent.depends_on and not p.left_out for p in before):
+        return
+    raise NotReadyError(
+        f"{stage.name} needs what {absent.depends_on} makes, and that is not there:"
+        f" {absent.reason}",
+        hint=f"run {absent.depends_on} first, or start from it with --from {absent.depends_on}",
+    )
+
+
+def announce(plan: StagePlan, emit: Emit) -> None:
+    name = plan.stage.name
+    for change in plan.changes:
+        emit(PlannedChange(name, change.action, change.target, change.detail, change.node))
+    depends_on = plan.unknown.depends_on if plan.unknown else None
+    reason = plan.unknown.reason if plan.unknown else plan.left_out
+    emit(StagePlanned(name, plan.outlook, len(plan.changes), depends_on, reason))

@@ -1,0 +1,221 @@
+"""Runs the stages of a workflow: the plan of all, then each one applied and verified."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from talops.errors import InterruptedRunError, TalopsError
+from talops.events import (
+    ChangeFinished,
+    ChangeStarted,
+    Emit,
+    Note,
+    StageFinished,
+    StageStarted,
+    StepStarted,
+)
+from talops.pipeline.interrupt import Interruption
+from talops.pipeline.planning import Plan, StagePlan, look_again, make_plan
+from talops.pipeline.result import RunResult, RunStatus, StageResult, StageStatus
+from talops.pipeline.selection import ALL, Selection, select
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.pipeline.stage import AnyStage, Change
+
+Confirm = Callable[[Plan], Awaitable[bool]]
+
+
+async def agree(_: Plan) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Options:
+    selection: Selection = ALL
+    dry_run: bool = False
+    max_parallel: int = 4
+    # Asked once, when the whole plan is known and something would change.
+    confirm: Confirm = agree
+
+
+@dataclass
+class _Progress:
+    """What has happened so far; read when the run ends, however it ends."""
+
+    names: list[str]
+    results: dict[str, StageResult] = field(default_factory=dict)
+    # Something was applied: what was observed before it no longer counts.
+    dirty: bool = False
+
+    def everything(self) -> tuple[StageResult, ...]:
+        reached = self.results
+        return tuple(reached.get(n, StageResult(n, StageStatus.NOT_REACHED)) for n in self.names)
+
+
+async def run_stages(
+    stages: Sequence[AnyStage],
+    *,
+    emit: Emit,
+    options: Options | None = None,
+    interruption: Interruption | None = None,
+) -> RunResult:
+    """Run the selected stages; a TalopsError ends up in the result, anything else is a bug."""
+    options, interruption = options or Options(), interruption or Interruption()
+    started = time.monotonic()
+    progress = _Progress([stage.name for stage in stages])
+    error: TalopsError | None = None
+    status = RunStatus.FAILED
+    try:
+        status = await _run(stages, options, interruption, emit, progress)
+    except InterruptedRunError as stop:
+        status, error = RunStatus.INTERRUPTED, stop
+    except TalopsError as failure:
+        error = failure
+    return RunResult(status, progress.everything(), _since(started), error)
+
+
+async def _run(
+    stages: Sequence[AnyStage],
+    options: Options,
+    interruption: Interruption,
+    emit: Emit,
+    progress: _Progress,
+) -> RunStatus:
+    left_out = select(progress.names, options.selection)
+    plan = await interruption.step(make_plan(stages, left_out, emit), atomic=False)
+    if options.dry_run:
+        progress.results = {p.stage.name: _outlook(p) for p in plan.stages}
+        return RunStatus.DIFFERENCES if plan.pending else RunStatus.UNCHANGED
+    if plan.pending and not await interruption.step(_ask(options, plan), atomic=False):
+        return RunStatus.DECLINED
+    executor = _Executor(options, interruption, emit, progress)
+    for stage_plan in plan.stages:
+        await executor.run(stage_plan)
+    return RunStatus.DONE if progress.dirty else RunStatus.UNCHANGED
+
+
+async def _ask(options: Options, plan: Plan) -> bool:
+    return await options.confirm(plan)
+
+
+def _outlook(plan: StagePlan) -> StageResult:
+    status = {
+        "skipped": StageStatus.SKIPPED,
+        "unknown": StageStatus.UNKNOWN,
+        "changes": StageStatus.WOULD_CHANGE,
+        "unchanged": StageStatus.UNCHANGED,
+    }[plan.outlook]
+    reason = plan.left_out
+    if plan.unknown:
+        reason = f"not known before {plan.unknown.depends_on} has run: {plan.unknown.reason}"
+    changes = tuple(str(change) for change in plan.changes)
+    return StageResult(plan.stage.name, status, reason, round(plan.seconds, 3), changes)
+
+
+class _Executor:
+    """Applies and verifies one stage after the other."""
+
+    def __init__(
+        self, options: Options, interruption: Interruption, emit: Emit, progress: _Progress
+    ) -> None:
+        self.options = options
+        self.interruption = interruption
+        self.emit = emit
+        self.progress = progress
+
+    async def run(self, plan: StagePlan) -> None:
+        name = plan.stage.name
+        started = time.monotonic() - plan.seconds
+        if plan.left_out:
+            self._finish(StageResult(name, StageStatus.SKIPPED, plan.left_out))
+            return
+        self.interruption.check()
+        self.emit(StageStarted(name))
+        done: list[str] = []
+        try:
+            await self._work(plan, done)
+        except InterruptedRunError as stop:
+            self._fail(name, StageStatus.INTERRUPTED, stop.what, started, done)
+            raise
+        except TalopsError as error:
+            self._fail(name, StageStatus.FAILED, str(error), started, done)
+            raise
+        except Exception as bug:
+            self._fail(name, StageStatus.FAILED, f"bug: {bug!r}", started, done)
+            raise
+        status = StageStatus.CHANGED if done else StageStatus.UNCHANGED
+        self._finish(StageResult(name, status, "", _since(started), tuple(done)))
+
+    async def _work(self, plan: StagePlan, done: list[str]) -> None:
+        stage = plan.stage
+        if self.progress.dirty or plan.unknown:
+            plan = await self.interruption.step(look_again(stage, self.emit), atomic=False)
+        if plan.changes:
+            self.emit(StepStarted(stage.name, "apply"))
+            await self._apply_all(stage, plan.changes, done)
+        self.emit(StepStarted(stage.name, "verify"))
+        await self.interruption.step(stage.verify(), atomic=False)
+
+    async def _apply_all(
+        self, stage: AnyStage, changes: tuple[Change, ...], done: list[str]
+    ) -> None:
+        queue = deque(changes)
+
+        async def work() -> None:
+            try:
+                while queue:
+                    change = queue.popleft()
+                    await self._apply(stage, change)
+                    done.append(str(change))
+            except BaseException:
+                queue.clear()
+                raise
+
+        width = self.options.max_parallel if stage.independent else 1
+        # Whatever was started is finished even when a neighbour failed; nothing new is started.
+        outcomes = await asyncio.gather(
+            *(work() for _ in range(max(1, width))), return_exceptions=True
+        )
+        self._raise_first([o for o in outcomes if isinstance(o, BaseException)])
+
+    def _raise_first(self, failures: list[BaseException]) -> None:
+        # A failure says more than the interruption that came with it.
+        failures.sort(key=lambda failure: isinstance(failure, InterruptedRunError))
+        for other in failures[1:]:
+            if not isinstance(other, InterruptedRunError):
+                self.emit(Note(f"also failed: {other}", level="error"))
+        if failures:
+            raise failures[0]
+
+    async def _apply(self, stage: AnyStage, change: Change) -> None:
+        self.interruption.check()
+        self.progress.dirty = True
+        started = time.monotonic()
+        about = (stage.name, change.action, change.target, change.node)
+        self.emit(ChangeStarted(*about))
+        await self.interruption.step(stage.apply(change), atomic=True)
+        self.emit(ChangeFinished(*about, seconds=_since(started)))
+
+    def _fail(
+        self, name: str, status: StageStatus, reason: str, started: float, done: list[str]
+    ) -> None:
+        self._finish(StageResult(name, status, reason, _since(started), tuple(done)))
+
+    def _finish(self, result: StageResult) -> None:
+        self.progress.results[result.stage] = result
+        self.emit(
+            StageFinished(
+                result.stage, result.status, result.reason, result.seconds, len(result.changes)
+            )
+        )
+
+
+def _since(started: float) -> float:
+    return round(time.monotonic() - started, 3)

@@ -1,0 +1,174 @@
+"""One recorded run: lock, run directory, diary and retention around `run_stages`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.events import Emit, Event, Note, RunFinished, RunStarted, StageFinished
+from talops.files import PRIVATE, write_atomic
+from talops.pipeline.diary import fingerprint, load
+from talops.pipeline.history import KEEP, prune
+from talops.pipeline.interrupt import Interruption
+from talops.pipeline.lock import Holder, SharedLock, local_lock, shared_lock
+from talops.pipeline.result import RunResult, RunStatus
+from talops.pipeline.rundir import RunDirectory, RunInfo, new_run_id, redact_values
+from talops.pipeline.runner import Options, run_stages
+from talops.redaction import Redactor, Secret
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.pipeline.stage import AnyStage
+
+NextCommands = Callable[[RunResult], Iterable[str]]
+
+
+def _nothing(_: RunResult) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What to run and what to write down about it."""
+
+    command: str
+    cluster: str
+    # Where `.talops` lies: the directory of the inventory.
+    root: Path
+    inventory: Sequence[Path] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
+    redact: Redactor = field(default_factory=Redactor)
+    shared: SharedLock | None = None
+    keep: int = KEEP
+    next_commands: NextCommands = _nothing
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """What stages are built with: events, artifacts, and the redactor that learns their secrets."""
+
+    run: str
+    directory: RunDirectory
+    emit: Emit
+
+    def artifact(self, stage: str, name: str, text: str) -> None:
+        self.emit(self.directory.artifact(stage, name, text))
+
+    def learn(self, *secrets: Secret) -> None:
+        """From here on these values are masked in every event, log and artifact."""
+        self.directory.redact.learn(*secrets)
+
+
+BuildStages = Callable[[Recorder], Sequence["AnyStage"]]
+
+
+async def run_recorded(
+    request: RunRequest,
+    build: BuildStages,
+    *,
+    view: Emit,
+    interruption: Interruption | None = None,
+) -> RunResult:
+    """Run a workflow under the lock and write it down; `view` sees every event, masked."""
+    home = request.root / ".talops"
+    run = new_run_id(request.command)
+    holder = Holder.myself(run, request.command, request.root)
+    with local_lock(home / "lock", holder):
+        async with shared_lock(request.shared, holder):
+            _keep_out_of_git(home)
+            prune(home / "runs", keep=request.keep - 1)
+            session = _Session(request, home, run, view)
+            return await session.run(build, interruption or Interruption())
+
+
+class _Session:
+    def __init__(self, request: RunRequest, home: Path, run: str, view: Emit) -> None:
+        self.request = request
+        self.run_id = run
+        self.view = view
+        self.inventory = fingerprint(request.inventory)
+        self.diary_file = home / "checkpoint.json"
+        self.last = load(self.diary_file)
+        self.diary = self.last.begin(run, request.command, self.inventory)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        info = RunInfo(
+            run, request.command, request.cluster, now, self.inventory, dict(request.tools)
+        )
+        self.directory = RunDirectory(home / "runs" / run, info, request.redact)
+
+    async def run(self, build: BuildStages, interruption: Interruption) -> RunResult:
+        with self.directory:
+            interruption.say = lambda text: self.emit(Note(text, level="warning"))
+            self._save()
+            stages = build(Recorder(self.run_id, self.directory, self.emit))
+            self._announce([stage.name for stage in stages])
+            result = await self._guarded(stages, interruption)
+            self._save(finished=True)
+            return result
+
+    async def _guarded(self, stages: Sequence[AnyStage], interruption: Interruption) -> RunResult:
+        try:
+            result = await run_stages(
+                stages, emit=self.emit, options=self.request.options, interruption=interruption
+            )
+        except (Exception, asyncio.CancelledError) as bug:
+            self._finish(RunResult(RunStatus.FAILED, (), 0.0, TalopsError(f"bug: {bug!r}")))
+            raise
+        self._finish(result)
+        return result
+
+    def emit(self, event: Event) -> None:
+        self.directory.record(event)
+        if isinstance(event, StageFinished):
+            self.diary = self.diary.stage(event.stage, event.status)
+            self._save()
+        self.view(mask(event, self.directory.redact))
+
+    def _announce(self, stages: list[str]) -> None:
+        request, last = self.request, self.last
+        changed = last.changed_files(self.inventory)
+        self.emit(
+            RunStarted(
+                self.run_id,
+                request.command,
+                request.cluster,
+                tuple(stages),
+                request.options.dry_run,
+                changed,
+                last.run,
+            )
+        )
+        if last.problem:
+            self.emit(Note(last.problem, level="warning"))
+        if last.run and not last.finished:
+            self.emit(Note(f"the last run ({last.run}) was cut off; looking again"))
+
+    def _finish(self, result: RunResult) -> None:
+        self.directory.finish(result)
+        error = result.error.as_dict() if result.error else None
+        commands = tuple(self.request.next_commands(result))
+        self.emit(RunFinished(self.run_id, result.status, result.seconds, error, commands))
+
+    def _save(self, *, finished: bool = False) -> None:
+        if self.request.options.dry_run:  # a look changes nothing, not even the diary
+            return
+        self.diary = self.diary.end() if finished else self.diary
+        self.diary.save(self.diary_file)
+
+
+def mask(event: Event, redact: Redactor) -> Event:
+    values = redact_values(vars(event), redact)
+    fixed = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    return type(event)(**fixed)
+
+
+def _keep_out_of_git(home: Path) -> None:
+    ignore = home / ".gitignore"
+    if not ignore.exists():
+        write_atomic(ignore, "*\n", mode=PRIVATE)

@@ -1,0 +1,89 @@
+"""One run at a time, here and across machines."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from talops.errors import ConflictError
+from talops.pipeline.lock import Holder, is_held, local_lock, shared_lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DIES_WITH_THE_LOCK = """
+import os, signal, sys
+from pathlib import Path
+from talops.pipeline.lock import Holder, local_lock
+path = Path(sys.argv[1])
+with local_lock(path, Holder.myself("first", "up", path.parent)):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class Board:
+    """A shared lock in memory."""
+
+    def __init__(self, holder: Holder | None = None) -> None:
+        self.holder = holder
+
+    async def acquire(self, holder: Holder) -> Holder | None:
+        if self.holder:
+            return self.holder
+        self.holder = holder
+        return None
+
+    async def release(self, holder: Holder) -> None:
+        if self.holder == holder:
+            self.holder = None
+
+
+def test_a_second_run_is_told_who_holds_it(tmp_path: Path) -> None:
+    """The error names command, user, host, pid and since when."""
+    path, me = tmp_path / "lock", Holder.myself("r1", "up", tmp_path)
+    with local_lock(path, me):
+        assert is_held(path)
+        with pytest.raises(ConflictError) as caught, local_lock(path, me):
+            pass
+    assert str(me) in str(caught.value)
+    assert not is_held(path)
+
+
+def test_a_killed_run_leaves_no_lock(tmp_path: Path) -> None:
+    """Kill -9 inside the lock; the next run takes it without being asked anything."""
+    path = tmp_path / "lock"
+    killed = subprocess.run(
+        [sys.executable, "-c", DIES_WITH_THE_LOCK, str(path)], check=False, timeout=60
+    )
+    assert killed.returncode == -9
+    with local_lock(path, Holder.myself("second", "up", tmp_path)):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("other", "free"),
+    [
+        ({}, True),  # same host, same directory: killed, for the local lock is ours
+        ({"host": "elsewhere"}, False),
+        ({"directory": "/other/clone"}, False),
+    ],
+)
+async def test_only_a_dead_holder_is_replaced(
+    tmp_path: Path, other: dict[str, str], free: bool
+) -> None:
+    """A shared lock left by a killed run in this directory is taken over, any other is not."""
+    me = Holder.myself("new", "up", tmp_path)
+    board = Board(replace(me, run="old", pid=1, **other))
+    if free:
+        async with shared_lock(board, me):
+            assert board.holder == me
+        assert board.holder is None
+    else:
+        with pytest.raises(ConflictError):
+            async with shared_lock(board, me):
+                pass
+        assert board.holder
