@@ -90,6 +90,15 @@ def read_events(run: PastRun) -> Iterator[tuple[str, Event]]:
                 yield str(data.get("time", "")), event
 
 
+def read_stage_log(run: PastRun, stage: str) -> str:
+    """The full log of a stage; a stage that logged nothing is told from one that is not there."""
+    names = [row.stage for row in run.stages] or [p.stem for p in run.path.glob("logs/*.log")]
+    if stage not in names:
+        raise TalopsError(f"this run has no stage {stage!r}", hint=f"stages: {', '.join(names)}")
+    file = run.path / "logs" / f"{stage}.log"
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
 def prune(runs: Path, *, keep: int) -> list[str]:
     """Remove the oldest runs beyond `keep`; called under the lock, so none of them is under way."""
     removed = _directories(runs)[max(keep, 0) :]

@@ -87,6 +87,10 @@ async def run_recorded(
             return await session.run(build, interruption or Interruption())
 
 
+def _blind(_: Event) -> None:
+    pass
+
+
 class _Session:
     def __init__(self, request: RunRequest, home: Path, run: str, view: Emit) -> None:
         self.request = request
@@ -128,7 +132,15 @@ class _Session:
         if isinstance(event, StageFinished):
             self.diary = self.diary.stage(event.stage, event.status)
             self._save()
-        self.view(mask(event, self.directory.redact))
+        self._show(mask(event, self.directory.redact))
+
+    def _show(self, event: Event) -> None:
+        try:
+            self.view(event)
+        except OSError as gone:
+            # A closed pipe or terminal must not tear a change; the record goes on.
+            self.view = _blind
+            self.directory.record(Note(f"the display is gone: {gone}", level="warning"))
 
     def _announce(self, stages: list[str]) -> None:
         request, last = self.request, self.last

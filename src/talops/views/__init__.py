@@ -1,0 +1,3 @@
+"""Events as text for people, lines for logs, and JSON for programs."""
+
+from __future__ import annotations

@@ -1,0 +1,152 @@
+"""What a run looks like right now: the events so far, folded into one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+from talops.events import (
+    ChangeStarted,
+    Event,
+    NodeStatus,
+    PlannedChange,
+    RunFinished,
+    RunStarted,
+    StageFinished,
+    StagePlanned,
+    StageStarted,
+    StepStarted,
+    WaitProgress,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# A wait says something at least every 5 s while it lasts; after that it is over.
+WAIT_FADES = 7.0
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Something that is not there yet, as of the moment `seen`."""
+
+    name: str
+    reason: str
+    seconds: float
+    seen: float
+    node: str | None = None
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """One stage: `state` is pending, running, or the status it finished with."""
+
+    name: str
+    state: str = "pending"
+    doing: str = ""
+    reason: str = ""
+    started: float | None = None
+    seconds: float = 0.0
+    changes: int = 0
+    planned: tuple[PlannedChange, ...] = ()
+    outlook: StagePlanned | None = None
+
+    def elapsed(self, now: float) -> float:
+        return now - self.started if self.started is not None else self.seconds
+
+
+@dataclass(frozen=True)
+class Board:
+    """The whole picture; `after` gives the next one."""
+
+    started: RunStarted | None = None
+    finished: RunFinished | None = None
+    stages: Mapping[str, StageRow] = field(default_factory=dict)
+    nodes: Mapping[str, NodeStatus] = field(default_factory=dict)
+    waits: Mapping[tuple[str, str | None], Wait] = field(default_factory=dict)
+
+    def after(self, event: Event, now: float) -> Board:
+        return _after(event, self, now)
+
+    def current_waits(self, now: float) -> list[Wait]:
+        return [wait for wait in self.waits.values() if now - wait.seen < WAIT_FADES]
+
+    def with_stage(self, name: str, **changes: object) -> Board:
+        row = self.stages.get(name, StageRow(name))
+        return replace(self, stages={**self.stages, name: replace(row, **changes)})  # type: ignore[arg-type]  # keyword names are fixed below
+
+
+@singledispatch
+def _after(_event: Event, board: Board, _now: float) -> Board:
+    """Events that do not change the picture."""
+    return board
+
+
+@_after.register
+def _(event: RunStarted, board: Board, _now: float) -> Board:
+    return replace(board, started=event, stages={name: StageRow(name) for name in event.stages})
+
+
+@_after.register
+def _(event: PlannedChange, board: Board, _now: float) -> Board:
+    row = board.stages.get(event.stage, StageRow(event.stage))
+    return board.with_stage(event.stage, planned=(*row.planned, event))
+
+
+@_after.register
+def _(event: StagePlanned, board: Board, _now: float) -> Board:
+    return board.with_stage(event.stage, outlook=event)
+
+
+@_after.register
+def _(event: StageStarted, board: Board, now: float) -> Board:
+    return board.with_stage(event.stage, state="running", started=now)
+
+
+@_after.register
+def _(event: StepStarted, board: Board, _now: float) -> Board:
+    doing = {"observe": "looking", "apply": "applying", "verify": "verifying"}.get(event.step, "")
+    board = replace(board, waits={})
+    return board.with_stage(event.stage, doing=doing)
+
+
+@_after.register
+def _(event: ChangeStarted, board: Board, _now: float) -> Board:
+    return board.with_stage(event.stage, doing=f"{event.action} {event.target}")
+
+
+@_after.register
+def _(event: WaitProgress, board: Board, now: float) -> Board:
+    wait = Wait(event.name, event.reason, event.seconds, now, event.node)
+    return replace(board, waits={**board.waits, (event.name, event.node): wait})
+
+
+@_after.register
+def _(event: NodeStatus, board: Board, _now: float) -> Board:
+    known = board.nodes.get(event.node, NodeStatus(event.node))
+    merged = NodeStatus(
+        event.node,
+        event.vm or known.vm,
+        event.talos or known.talos,
+        event.kubernetes or known.kubernetes,
+    )
+    return replace(board, nodes={**board.nodes, event.node: merged})
+
+
+@_after.register
+def _(event: StageFinished, board: Board, _now: float) -> Board:
+    return replace(board, waits={}).with_stage(
+        event.stage,
+        state=event.status,
+        doing="",
+        reason=event.reason,
+        started=None,
+        seconds=event.seconds,
+        changes=event.changes,
+    )
+
+
+@_after.register
+def _(event: RunFinished, board: Board, _now: float) -> Board:
+    return replace(board, finished=event, waits={})
