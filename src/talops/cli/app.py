@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "schema": "talops.cli.schema",
     "inventory": "talops.cli.inventory",
     "configure": "talops.cli.configure",
+    "runs": "talops.cli.runs",
 }
 
 

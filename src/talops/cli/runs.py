@@ -9,7 +9,6 @@ import typer
 
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import console, print_json
-from talops.errors import TalopsError
 
 app = typer.Typer(no_args_is_help=True, help="Look at earlier runs.")
 Run = Annotated[str, typer.Argument(help="Id of a run, the beginning of one, or 'last'.")]
@@ -35,9 +34,7 @@ def list_(directory: Directory = None, output: Output = Format.TEXT) -> None:
 
 
 @app.command()
-def show(
-    run: Run = "last", directory: Directory = None, output: Output = Format.TEXT
-) -> None:
+def show(run: Run = "last", directory: Directory = None, output: Output = Format.TEXT) -> None:
     """Show one run: its stages, timings, tool versions and result."""
     from talops.pipeline.history import find_run
     from talops.views.history import run_lines
@@ -88,6 +85,5 @@ def diff(
 
 
 def _home(directory: Path | None) -> Path:
-    if directory is None:
-        raise TalopsError("no directory")
+    assert directory is not None  # the option's callback fills it in
     return directory / ".talops"

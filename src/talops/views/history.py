@@ -25,10 +25,11 @@ def runs_table(runs: Sequence[PastRun]) -> Table:
     for title in ("RUN", "CLUSTER", "STATUS", "TOOK", "CHANGES"):
         table.add_column(title, no_wrap=True)
     for run in runs:
-        changes = sum(len(stage.changes) for stage in run.stages)
+        changes = f"{sum(len(stage.changes) for stage in run.stages)}"
+        changes += " planned" if run.status == "differences" else ""
         took = duration(run.seconds) if run.seconds is not None else "-"
         status = Text(run.status, STYLES.get(run.status, ""))
-        table.add_row(run.info.id, run.info.cluster, status, took, str(changes))
+        table.add_row(run.info.id, run.info.cluster, status, took, changes)
     return table
 
 
