@@ -53,5 +53,8 @@ lock: venv ## Write requirements.lock anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --no-header --all-extras --group dev pyproject.toml scripts/build-requirements.in -o requirements.lock
 
+proto: ## Generate the gRPC stubs anew from the .proto files
+	./scripts/generate-stubs
+
 clean: ## Remove what make made here
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,1 @@
+"""The Talos API client: gRPC with mutual TLS, or with none in maintenance mode."""
