@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "inventory": "talops.cli.inventory",
     "configure": "talops.cli.configure",
     "runs": "talops.cli.runs",
+    "tools": "talops.cli.tools",
 }
 
 

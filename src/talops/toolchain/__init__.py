@@ -1,0 +1,1 @@
+"""Find, download or build the tools that talops runs, at pinned versions."""

@@ -1,0 +1,109 @@
+"""Build a tool from its Go module, in a module of our own that pins it.
+
+`go install pkg@version` refuses modules with `replace` lines; OpenTofu and Kubernetes have some. Go
+verifies every module against the checksum database, so the version alone pins the source. Its
+build cache keeps what an interrupted build has compiled: the next run goes on from there.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from talops.toolchain import process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from talops.toolchain.catalog import Build, Tool
+
+
+def module_file(build: Build, go_version: str) -> str:
+    """The text of a go.mod that requires the tool and carries its replacements over."""
+    lines = ["module talops.invalid/tool", "", f"go {go_version}", ""]
+    if build.godebug:
+        lines += [f"godebug {build.godebug}", ""]
+    lines += [f"require {build.module}", ""]
+    lines += [f"replace {old} => {new}" for old, new in build.replace]
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """The Go that builds, the version its modules may ask for, and who hears of progress.
+
+    `report` gets the packages done, the packages to do (0: not known yet), and a detail.
+    """
+
+    go: Path
+    go_version: str
+    environment: Mapping[str, str]
+    report: Callable[[int, int, str], None]
+
+    async def compile(self, tool: Tool, into: Path) -> None:
+        """Leave the tool's programs in `into`."""
+        with tempfile.TemporaryDirectory(prefix="talops-build-") as name:
+            folder = Path(name)
+            module = folder / "go.mod"
+            module.write_text(module_file(tool.build, self.go_version), encoding="utf-8")
+            await self._compile(tool, folder, await self._stale_packages(tool, folder))
+            for program, package in zip(tool.programs, tool.build.packages, strict=True):
+                shutil.move(folder / "bin" / _binary(package), into / program)
+
+    async def _stale_packages(self, tool: Tool, folder: Path) -> int:
+        """Fetch the modules and count what has to be compiled, so that progress has an end."""
+
+        def on_line(line: str) -> None:
+            if line.startswith("go: downloading "):
+                self.report(0, 0, line.removeprefix("go: "))
+
+        template = "{{if .Stale}}{{.ImportPath}}{{end}}"
+        listed = await self._go(
+            folder, on_line, "list", "-deps", "-f", template, *tool.build.packages
+        )
+        return len(listed.split())
+
+    async def _compile(self, tool: Tool, folder: Path, total: int) -> None:
+        done = 0
+
+        def on_line(line: str) -> None:
+            nonlocal done
+            if line and not line.startswith(("go: ", "#")):
+                done += 1
+                self.report(min(done, total), total, line)
+
+        stamp = f" -X {tool.build.stamp}" if tool.build.stamp else ""
+        flags = ["-v", f"-ldflags=-s -w{stamp}", "-o", f"{folder / 'bin'}/"]
+        await self._go(folder, on_line, "build", *flags, *tool.build.packages)
+
+    async def _go(
+        self, folder: Path, on_line: Callable[[str], None], verb: str, *arguments: str
+    ) -> str:
+        return await process.run(
+            [self.go, verb, "-mod=mod", "-trimpath", *arguments],
+            env=_environment(self.go, self.environment),
+            cwd=folder,
+            on_line=on_line,
+        )
+
+
+def _environment(go: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        **environment,
+        "CGO_ENABLED": "0",
+        # The Go that was chosen builds; fetching yet another one would be a surprise.
+        "GOTOOLCHAIN": "local",
+        "GOWORK": "off",
+        # Without a .git of its own the wrapper has no revision to stamp.
+        "GOFLAGS": f"{environment.get('GOFLAGS', '')} -buildvcs=false".strip(),
+        "PATH": f"{go.parent}:{environment.get('PATH', '')}",
+    }
+
+
+def _binary(package: str) -> str:
+    """The name `go build` gives a command: the last part that is not a major version."""
+    parts = [part for part in package.split("/") if not (part[0] == "v" and part[1:].isdigit())]
+    return parts[-1]

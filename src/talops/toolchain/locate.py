@@ -1,0 +1,78 @@
+"""Tools that are there already: on PATH if the version fits, or in the cache."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from talops.errors import ToolError
+from talops.toolchain import process, version
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from talops.toolchain.catalog import Tool
+
+ANSWER_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Found:
+    """A usable tool. `origin` is path, cache, release or build."""
+
+    name: str
+    version: str
+    path: Path
+    origin: str
+
+    def program(self, name: str) -> Path:
+        """A sibling that the tool brings along, such as age-keygen."""
+        return self.path.with_name(name)
+
+
+def default_cache(environment: Mapping[str, str]) -> Path:
+    """Where talops keeps what it downloaded and built."""
+    base = environment.get("XDG_CACHE_HOME") or os.path.join(  # noqa: PTH118  (HOME may be unset)
+        environment.get("HOME") or Path.home(), ".cache"
+    )
+    return Path(base) / "talops"
+
+
+def cached(tool: Tool, cache: Path) -> Found | None:
+    folder = directory(tool, cache)
+    if all(os.access(folder / program, os.X_OK) for program in tool.programs):
+        return Found(tool.name, tool.version, folder / tool.programs[0], "cache")
+    return None
+
+
+def directory(tool: Tool, cache: Path) -> Path:
+    return cache / "tools" / tool.name / tool.version
+
+
+async def on_path(tool: Tool, environment: Mapping[str, str]) -> Found | None:
+    """The first one on PATH, if it and its siblings are there and the version fits."""
+    paths = [shutil.which(name, path=environment.get("PATH", "")) for name in tool.programs]
+    if not paths[0] or not all(paths):
+        return None
+    if len({Path(found).parent for found in paths if found}) > 1:
+        return None
+    number = await ask(Path(paths[0]), tool.ask, environment)
+    if number is None or number not in tool.accepts:
+        return None
+    return Found(tool.name, version.show(number), Path(paths[0]), "path")
+
+
+async def ask(
+    program: Path, arguments: Sequence[str], environment: Mapping[str, str]
+) -> tuple[int, int, int] | None:
+    """The version that a program reports; None if it does not answer with one."""
+    env = {**environment, "CHECKPOINT_DISABLE": "1"}
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return version.parse(await process.run([program, *arguments], env=env))
+    except (ToolError, TimeoutError):
+        return None

@@ -1,0 +1,78 @@
+"""Child processes of the toolchain: their lines as they come, and no child that outlives us."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections import deque
+from typing import TYPE_CHECKING
+
+from talops.errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+KEPT_LINES = 30
+STREAM_LIMIT = 1 << 20
+
+
+async def run(
+    argv: Sequence[str | Path],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    on_line: Callable[[str], None] = lambda _: None,
+) -> str:
+    """Run to the end and give stdout; `on_line` gets stderr. ToolError with the last lines."""
+    process = await start(argv, env=env, cwd=cwd)
+    assert process.stdout
+    assert process.stderr
+    last: deque[str] = deque(maxlen=KEPT_LINES)
+    try:
+        output, _ = await asyncio.gather(
+            process.stdout.read(), _lines(process.stderr, on_line, last)
+        )
+        code = await process.wait()
+    finally:
+        end(process)
+    if code:
+        text = "\n".join(last) or output.decode(errors="replace")[-2000:]
+        raise ToolError(f"{argv[0]} ended with {code}: {text.strip()}", where=str(cwd or ""))
+    return output.decode(errors="replace")
+
+
+async def start(
+    argv: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path | None = None
+) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *map(str, argv),
+            env=dict(env),
+            cwd=cwd,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            limit=STREAM_LIMIT,
+        )
+    except OSError as error:
+        raise ToolError(f"cannot run: {error.strerror}", where=str(argv[0])) from error
+
+
+def end(process: asyncio.subprocess.Process) -> None:
+    """Kill the whole group: compilers that `go build` started must not outlive it."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _lines(
+    stream: asyncio.StreamReader, on_line: Callable[[str], None], last: deque[str]
+) -> None:
+    async for raw in stream:
+        line = raw.decode(errors="replace").rstrip()
+        last.append(line)
+        on_line(line)

@@ -1,0 +1,75 @@
+"""What every test may use: pinned tools, and randomness that can be repeated."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import secrets
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SEED = "SEED"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the seed before xdist starts its workers, which inherit it."""
+    os.environ.setdefault(SEED, str(secrets.randbelow(10**6)))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"seed: {os.environ[SEED]} (repeat with {SEED}={os.environ[SEED]})"
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> random.Random:
+    """Randomness of this test alone, from the seed in the header."""
+    return random.Random(f"{os.environ[SEED]}:{request.node.nodeid}")
+
+
+@pytest.fixture(scope="session")
+def tool(request: pytest.FixtureRequest) -> Callable[[str], Path]:
+    """`tool("etcd")` is the path of a pinned tool, found or built once for all workers."""
+    known: dict[str, Path] = {}
+
+    def find(name: str) -> Path:
+        if name not in known:
+            known[name] = _outside_the_time_limit(lambda: _ensure(name, request.config))
+        return known[name]
+
+    return find
+
+
+def _ensure(name: str, config: pytest.Config) -> Path:
+    from talops.cli.tools_progress import Lines
+    from talops.toolchain.install import Toolchain
+
+    capture = config.pluginmanager.getplugin("capturemanager")
+
+    def write(line: str) -> None:
+        with capture.global_and_fixture_disabled():
+            print(line, file=sys.__stderr__, flush=True)
+
+    async def ensure() -> Path:
+        return (await Toolchain(os.environ, emit=Lines(write)).ensure(name)).path
+
+    # A thread of its own: the test that asks may be inside a running event loop.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, ensure()).result()
+
+
+def _outside_the_time_limit(work: Callable[[], Path]) -> Path:
+    """pytest-timeout counts a test's own time; a build on a fresh machine is not that."""
+    left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        return work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left)
