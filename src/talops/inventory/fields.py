@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from talops.redaction import Redactor
+
 VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(-(?:alpha|beta|rc)\.\d+)?")
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
@@ -18,6 +20,9 @@ SCHEMATIC = re.compile(r"[0-9a-f]{64}")
 TAINT = re.compile(
     r"(?P<key>[\w./-]+)(?:=(?P<value>[\w.-]*))?:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute)"
 )
+
+
+_MASK = Redactor()
 
 
 def refuse(rule: str, what: str, hint: str) -> PydanticCustomError:
@@ -115,7 +120,7 @@ def _schematic(value: Any) -> str:
     if not SCHEMATIC.fullmatch(text):
         raise refuse(
             "schematic",
-            f"the schematic id has {len(text)} characters; it is 64 of 0-9 and a-f",
+            f"{text[:12]}… ({len(text)} characters) is not a schematic id: 64 of 0-9 and a-f",
             "copy it from factory.talos.dev, or give `extensions` and leave it out",
         )
     return text
@@ -152,7 +157,7 @@ def _url(value: Any) -> str:
     if not re.fullmatch(r"https://[^\s/?#@]+(/[^\s?#]*)?", text):
         raise refuse(
             "url",
-            f"{text!r} is not an https address",
+            f"{_MASK(text)!r} is not an https address",
             "write it like https://pve.example:8006, without user, password or query",
         )
     return text.rstrip("/")

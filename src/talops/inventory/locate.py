@@ -27,6 +27,15 @@ class Locator:
     def node_value(self, index: int, *loc: str | int) -> Position:
         return self.nodes.value(self._node(index, loc))
 
+    def gives(self, key: str) -> bool:
+        """The cluster names a value for the key, right or wrong; of no keys at all, every one."""
+        data = self.cluster.data
+        return not isinstance(data, dict | None) or (data or {}).get(key) not in (None, "")
+
+    def node_gives(self, index: int, key: str) -> bool:
+        entry = self.nodes.data["nodes"][index]
+        return not isinstance(entry, dict) or entry.get(key) not in (None, "")
+
     @staticmethod
     def _node(index: int, loc: Loc) -> Loc:
         return ("nodes", index, *loc)

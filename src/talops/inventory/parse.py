@@ -51,7 +51,7 @@ def _cluster_data(document: Document, problems: list[Problem]) -> dict[str, Any]
             Problem(
                 "foreign-keys",
                 document.key((foreign[0],)),
-                f"{len(foreign)} keys belong to the Kubernetes side ({shown})",
+                f"keys of the Kubernetes side: {shown}",
                 "talops keeps them as they are and does not act on them",
                 Severity.NOTE,
             )
@@ -105,6 +105,8 @@ def _section(
             )
         )
         return model()
+    # Templates spell "not set" as an empty value.
+    data = {key: value for key, value in data.items() if value not in (None, "")}
     try:
         return model.model_validate(data)
     except ValidationError as error:

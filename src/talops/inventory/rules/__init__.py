@@ -25,6 +25,14 @@ def rule(name: str, severity: Severity = Severity.ERROR) -> Callable[[Rule], Rul
     return register
 
 
+PROXMOX_KEYS = ("proxmox_api_url", "proxmox_node")
+
+
+def is_bare_metal(inventory: Inventory) -> bool:
+    """Neither key is given; one that was refused still says what was meant."""
+    return not any(inventory.at.gives(key) for key in PROXMOX_KEYS)
+
+
 def all_rules() -> list[tuple[str, Severity, Rule]]:
     for module in _MODULES:
         import_module(f"{__name__}.{module}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from talops.inventory.fields import BDF
-from talops.inventory.resolve import on_proxmox
-from talops.inventory.rules import rule
+from talops.inventory.rules import is_bare_metal, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +96,7 @@ def mapping_paths(inv: Inventory) -> Iterator[Finding]:
 
 @rule("layers-need-proxmox")
 def layers_need_proxmox(inv: Inventory) -> Iterator[Finding]:
-    if on_proxmox(inv.cluster):
+    if not is_bare_metal(inv):
         return
     for key in ("hypervisors", "legacy", "boot", "template_vm_id", "pool"):
         if getattr(inv.cluster, key) is not None:

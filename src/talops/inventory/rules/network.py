@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Kubernetes takes addresses for its own services, DNS among them, from the start of the range.
 SMALLEST_SERVICE_PREFIX = 24
-SMALLEST_POD_PREFIX = 22
+NODE_POD_PREFIX = 24
 
 
 def _networks(inv: Inventory) -> list[tuple[str, IPv4Network]]:
@@ -60,14 +60,11 @@ def service_range(inv: Inventory) -> Iterator[Finding]:
 def pod_range(inv: Inventory) -> Iterator[Finding]:
     """Each node takes a /24 out of it."""
     network = inv.cluster.cluster_pod_cidr or POD_CIDR
-    room = 2 ** max(24 - network.prefixlen, 0)
-    if network.prefixlen > 24 or room < len(inv.nodes):  # noqa: PLR2004
+    room = 2 ** (NODE_POD_PREFIX - network.prefixlen) if network.prefixlen <= NODE_POD_PREFIX else 0
+    if room < len(inv.nodes):
         yield (
             inv.at.cluster_key("cluster_pod_cidr"),
-            (
-                f"{network} has a /24 for {0 if network.prefixlen > 24 else room} nodes, "  # noqa: PLR2004
-                f"and there are {len(inv.nodes)}"
-            ),
+            f"{network} holds a /{NODE_POD_PREFIX} for {room} of {len(inv.nodes)} nodes",
             "use a larger network for cluster_pod_cidr, like 10.42.0.0/16",
         )
 

@@ -42,12 +42,16 @@ def names_once(inv: Inventory) -> Iterator[Finding]:
 
 @rule("duplicate-mac")
 def macs_once(inv: Inventory) -> Iterator[Finding]:
-    cluster = inv.cluster.cluster_name or ""
-    return _repeated(
-        inv,
-        "mac_addr",
-        lambda n: n.mac_addr or (derived_mac(cluster, n.name) if n.name else None),
-    )
+    """A VM without one gets a derived MAC, which may meet a given one, or hardly another."""
+    cluster, seen = inv.cluster.cluster_name or "", set[str]()
+
+    def mac(node: NodeFile) -> str | None:
+        if node.mac_addr or not node.name or node.name in seen:
+            return node.mac_addr
+        seen.add(node.name)
+        return derived_mac(cluster, node.name)
+
+    return _repeated(inv, "mac_addr", mac)
 
 
 @rule("duplicate-vmid")

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.inventory.files import REQUIRED_CLUSTER, REQUIRED_NODE
 from talops.inventory.problems import Severity
-from talops.inventory.resolve import on_proxmox
-from talops.inventory.rules import rule
+from talops.inventory.rules import PROXMOX_KEYS, is_bare_metal, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,18 +29,20 @@ EXAMPLES = {
 def required_keys(inv: Inventory) -> Iterator[Finding]:
     """A key that was given but refused has its own problem and is not missing."""
     for key in REQUIRED_CLUSTER:
-        if (key,) not in inv.at.cluster.keys and inv.at.cluster.data is not None:
-            yield inv.at.cluster_key(), f"{key} is missing", f"add {key}: {EXAMPLES[key]}"
+        if not inv.at.gives(key):
+            yield inv.at.cluster_key(key), f"{key} is missing", f"add {key}: {EXAMPLES[key]}"
     for index, _ in enumerate(inv.nodes):
         for key in REQUIRED_NODE:
-            if ("nodes", index, key) not in inv.at.nodes.keys:
-                place = inv.at.node_value(index)
+            if not inv.at.node_gives(index, key):
+                place = inv.at.node_key(index, key)
                 yield place, f"this node has no {key}", f"add {key}: {EXAMPLES[key]}"
 
 
 @rule("no-nodes")
 def some_nodes(inv: Inventory) -> Iterator[Finding]:
-    if not inv.nodes and isinstance(inv.at.nodes.data, dict | type(None)):
+    data = inv.at.nodes.data
+    entries = data.get("nodes") if isinstance(data, dict) else data
+    if not inv.nodes and not entries:
         place = inv.at.nodes.key(("nodes",))
         yield place, "there are no nodes", "add a '- name: …' entry below nodes:"
 
@@ -67,7 +68,7 @@ def odd_control_planes(inv: Inventory) -> Iterator[Finding]:
 @rule("vip-missing")
 def vip_for_several(inv: Inventory) -> Iterator[Finding]:
     several = sum(node.controller is True for node in inv.nodes) > 1
-    if several and ("cluster_api_addr",) not in inv.at.cluster.keys:
+    if several and not inv.at.gives("cluster_api_addr"):
         yield (
             inv.at.cluster_key(),
             "several control planes need one address for the Kubernetes API",
@@ -78,11 +79,11 @@ def vip_for_several(inv: Inventory) -> Iterator[Finding]:
 @rule("bare-metal-keys")
 def bare_metal_needs(inv: Inventory) -> Iterator[Finding]:
     """On bare metal nothing can be derived: the NIC and the disk are what they are."""
-    if on_proxmox(inv.cluster):
+    if not is_bare_metal(inv):
         return
     for index, _ in enumerate(inv.nodes):
         for key, example in (("mac_addr", "aa:bb:cc:00:00:01"), ("disk", "/dev/sda")):
-            if ("nodes", index, key) not in inv.at.nodes.keys:
+            if not inv.at.node_gives(index, key):
                 yield (
                     inv.at.node_value(index),
                     f"a bare-metal node needs {key}",
@@ -92,10 +93,9 @@ def bare_metal_needs(inv: Inventory) -> Iterator[Finding]:
 
 @rule("half-proxmox")
 def both_proxmox_keys(inv: Inventory) -> Iterator[Finding]:
-    keys = ("proxmox_api_url", "proxmox_node")
-    given = [key for key in keys if (key,) in inv.at.cluster.keys]
+    given = [key for key in PROXMOX_KEYS if inv.at.gives(key)]
     if len(given) == 1:
-        missing = next(key for key in keys if key not in given)
+        missing = next(key for key in PROXMOX_KEYS if key not in given)
         yield (
             inv.at.cluster_key(given[0]),
             f"{given[0]} without {missing}",

@@ -46,7 +46,7 @@ def state_settings(inv: Inventory) -> Iterator[Finding]:
 def s3_reachable(inv: Inventory) -> Iterator[Finding]:
     state = inv.cluster.state
     if state and state.type == "s3" and not (state.endpoint or state.region):
-        if ("cf_account_id",) in inv.at.cluster.keys:
+        if inv.at.gives("cf_account_id"):
             return
         yield (
             inv.at.cluster_value("state"),

@@ -50,7 +50,7 @@ def kubernetes_fits(inv: Inventory) -> Iterator[Finding]:
 @rule("old-talos", Severity.WARNING)
 def configurable(inv: Inventory) -> Iterator[Finding]:
     version = inv.cluster.talos_version
-    if version and support.minor(version) < support.OLDEST_CONFIGURABLE:
+    if version and support.parts(version) < (1, support.OLDEST_CONFIGURABLE):
         yield (
             inv.at.cluster_value("talos_version"),
             (
@@ -100,7 +100,7 @@ def template_named(inv: Inventory) -> Iterator[Finding]:
 @rule("template-boot")
 def template_given(inv: Inventory) -> Iterator[Finding]:
     file = inv.cluster
-    if file.boot == "template" and ("template_vm_id",) not in inv.at.cluster.keys:
+    if file.boot == "template" and not inv.at.gives("template_vm_id"):
         yield (
             inv.at.cluster_value("boot"),
             "boot: template needs to know which template",
