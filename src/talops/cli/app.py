@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "configure": "talops.cli.configure",
     "runs": "talops.cli.runs",
     "tools": "talops.cli.tools",
+    "state": "talops.cli.state",
 }
 
 

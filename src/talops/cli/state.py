@@ -1,0 +1,14 @@
+"""`talops state`: look at states, move them, and serve them."""
+
+from __future__ import annotations
+
+import typer
+
+from talops.cli import state_serve, state_users
+
+
+def register(root: typer.Typer) -> None:
+    group = typer.Typer(help="Look at states, bring them back, and serve them to a team.")
+    state_serve.register(group)
+    state_users.register(group)
+    root.add_typer(group, name="state")

@@ -1,0 +1,127 @@
+"""`talops state serve`: the HTTP state server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.output import note
+
+if TYPE_CHECKING:
+    from talops.statestore.keys import Keyring
+    from talops.statestore.tls import TlsFiles
+
+# The variables that obstore, OpenTofu and the AWS tools agree on.
+_S3_VARIABLES = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_ENDPOINT_URL",
+    "AWS_ALLOW_HTTP",
+)
+
+
+def register(group: typer.Typer) -> None:
+    group.command("serve")(serve)
+
+
+def serve(
+    *,
+    store: Annotated[
+        str, typer.Option(help="sqlite:DIRECTORY, postgres://HOST/DB or s3://BUCKET/PREFIX.")
+    ] = "sqlite:talops-state",
+    listen: Annotated[str, typer.Option(help="Address and port.")] = "127.0.0.1:8443",
+    users: Annotated[Path | None, typer.Option(help="The users file.")] = None,
+    no_users: Annotated[
+        bool, typer.Option("--no-users", help="Let everybody in (loopback only).")
+    ] = False,
+    tls_certificate: Annotated[Path | None, typer.Option(help="PEM certificate chain.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="PEM private key.")] = None,
+    tls_self_made: Annotated[
+        Path | None, typer.Option(help="Make and keep a certificate in this directory.")
+    ] = None,
+    client_ca: Annotated[
+        Path | None, typer.Option(help="Ask clients for a certificate of this authority.")
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(help="Encrypt at rest; one key per line (base64, hex, age), first one seals."),
+    ] = None,
+    max_body_mb: Annotated[int, typer.Option(min=1, help="Largest state accepted.")] = 64,
+    keep_versions: Annotated[int, typer.Option(min=0, help="Versions kept; 0 keeps all.")] = 0,
+    keep_days: Annotated[float, typer.Option(min=0, help="Days versions are kept; 0: ever.")] = 0,
+) -> None:
+    """Serve OpenTofu and Terraform states over HTTP."""
+    import uvloop
+
+    from talops.errors import TalopsError
+    from talops.redaction import Secret
+    from talops.statestore.application import MEGABYTE, Limits
+    from talops.statestore.model import Retention
+    from talops.statestore.server import Settings
+    from talops.statestore.server import serve as run
+    from talops.statestore.stores import StoreAddress
+
+    if users is None and not no_users:
+        raise TalopsError(
+            "who may use this server?",
+            hint="talops state user add NAME --users users.json, then serve --users users.json",
+        )
+    host, port = _listen_address(listen)
+    options = {name: os.environ[name] for name in _S3_VARIABLES if name in os.environ}
+    settings = Settings(
+        host,
+        port,
+        StoreAddress(Secret(store), options),
+        None if no_users else users,
+        _keyring(key_file),
+        _tls(tls_certificate, tls_key, tls_self_made, client_ca, host),
+        Limits(max_body_mb * MEGABYTE, Retention(keep_versions, keep_days)),
+    )
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run(settings, lambda address: note(f"serving states at {address}")))
+    note("all requests answered, store closed")
+
+
+def _listen_address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit():
+        raise typer.BadParameter("an address and a port, such as 127.0.0.1:8443")
+    return host.strip("[]"), int(port)
+
+
+def _keyring(path: Path | None) -> Keyring | None:
+    """From --key-file, or from TALOPS_STATE_KEY: the environment of a container."""
+    from talops.errors import TalopsError
+    from talops.statestore.keys import Keyring, parse_keys
+
+    if path is None:
+        text = os.environ.get("TALOPS_STATE_KEY", "")
+        return Keyring(parse_keys(text)) if text else None
+    try:
+        return Keyring(parse_keys(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise TalopsError(f"cannot read the key file: {error.strerror}", where=str(path)) from error
+
+
+def _tls(
+    certificate: Path | None, key: Path | None, own: Path | None, client_ca: Path | None, host: str
+) -> TlsFiles | None:
+    from dataclasses import replace
+
+    from talops.statestore.tls import TlsFiles, fingerprint, self_made
+
+    if own is not None:
+        files = self_made(own, [host])
+        note(f"certificate {files.certificate}, SHA-256 {fingerprint(files.certificate)}")
+        return replace(files, client_ca=client_ca)
+    if certificate is None and key is None and client_ca is None:
+        return None
+    if certificate is None or key is None:
+        raise typer.BadParameter("--tls-certificate and --tls-key go together")
+    return TlsFiles(certificate, key, client_ca)

@@ -1,0 +1,80 @@
+"""`talops state user`: who may use a state server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from talops.cli.output import note
+
+UsersFile = Annotated[Path, typer.Option("--users", help="The users file of the server.")]
+PasswordFile = Annotated[
+    Path | None,
+    typer.Option(help="Read the password from this file (- for stdin) instead of making one."),
+]
+Patterns = Annotated[list[str] | None, typer.Option(help="States, such as homelab/* (repeatable).")]
+
+
+def register(group: typer.Typer) -> None:
+    users = typer.Typer(help="Who may use a state server.")
+    users.command("add")(add)
+    users.command("rotate")(rotate)
+    users.command("remove")(remove)
+    group.add_typer(users, name="user")
+
+
+def add(
+    name: str,
+    users: UsersFile,
+    read: Patterns = None,
+    write: Patterns = None,
+    password_file: PasswordFile = None,
+) -> None:
+    """Add a user; the password is printed once and kept only as a hash."""
+    from talops.statestore import users as book
+
+    password, made = _password(password_file)
+    readable, writable = tuple(read or ()), tuple(write or ())
+    if not readable and not writable:
+        writable = ("*",)
+    book.add(users, name, password, read=readable, write=writable)
+    _show(password, made)
+    note(f"{name} may write {list(writable)}, read {list(readable)}")
+
+
+def rotate(name: str, users: UsersFile, password_file: PasswordFile = None) -> None:
+    """Give a user a new password; the server takes it over within a second."""
+    from talops.statestore import users as book
+
+    password, made = _password(password_file)
+    book.rotate(users, name, password)
+    _show(password, made)
+
+
+def remove(name: str, users: UsersFile) -> None:
+    """Remove a user; the server forgets them within a second."""
+    from talops.statestore import users as book
+
+    book.remove(users, name)
+    note(f"{name} removed")
+
+
+def _password(file: Path | None) -> tuple[str, bool]:
+    from talops.errors import TalopsError
+    from talops.statestore.passwords import make_password
+
+    if file is None:
+        return make_password(), True
+    text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    if not text.strip():
+        raise TalopsError("the password is empty", where=str(file))
+    return text.rstrip("\n"), False
+
+
+def _show(password: str, made: bool) -> None:
+    if made:
+        sys.stdout.write(password + "\n")
+        note("this password is not shown again; clients take it from TF_HTTP_PASSWORD")

@@ -1,0 +1,1 @@
+"""The HTTP state server: protocol, stores, access, encryption; and the clients of all backends."""

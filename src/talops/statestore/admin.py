@@ -1,0 +1,201 @@
+"""Addresses for people and monitoring: listings, old versions, rollback, health, metrics."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from starlette.responses import Response as HttpResponse
+from starlette.routing import Route
+
+from talops.errors import TalopsError, UnreachableError
+from talops.statestore import paths
+from talops.statestore.exchange import Request, Response, refusal
+from talops.statestore.intake import RefusedError
+from talops.statestore.lockinfo import describe
+from talops.statestore.model import Actor, Draft
+from talops.statestore.users import Access
+
+if TYPE_CHECKING:
+    from starlette.requests import Request as HttpRequest
+
+    from talops.statestore.gate import Gate
+    from talops.statestore.metrics import Metrics
+    from talops.statestore.model import Summary, Version
+    from talops.statestore.sealing import Vault
+    from talops.statestore.service import Service
+    from talops.statestore.store import Store
+    from talops.statestore.users import User
+
+AUDIT_LIMIT = 1000
+_STATE = "/-/states/{project}/{name}"
+
+
+@dataclass
+class Lifecycle:
+    draining: bool = False
+
+
+class Admin:
+    def __init__(
+        self, store: Store, vault: Vault, service: Service, gate: Gate, metrics: Metrics
+    ) -> None:
+        self._store = store
+        self._vault = vault
+        self._service = service
+        self._gate = gate
+        self._metrics = metrics
+        self.lifecycle = Lifecycle()
+
+    def application(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/healthz", self._healthz),
+                Route("/readyz", self._readyz),
+                Route("/metrics", self._metrics_page),
+                Route("/-/states", self._states),
+                Route(_STATE + "/versions", self._versions),
+                Route(_STATE + "/versions/{number:int}", self._version),
+                Route(_STATE + "/rollback", self._rollback, methods=["POST"]),
+                Route("/-/audit", self._audit),
+                Route("/-/rewrap", self._rewrap, methods=["POST"]),
+            ],
+            exception_handlers={RefusedError: _refused, TalopsError: _failed},
+        )
+
+    async def _healthz(self, _: HttpRequest) -> HttpResponse:
+        return PlainTextResponse("alive\n")
+
+    async def _readyz(self, _: HttpRequest) -> HttpResponse:
+        if self.lifecycle.draining:
+            return PlainTextResponse("draining\n", 503)
+        await self._store.check()
+        return PlainTextResponse("ready\n")
+
+    async def _metrics_page(self, _: HttpRequest) -> HttpResponse:
+        text = self._metrics.render(draining=self.lifecycle.draining)
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def _states(self, request: HttpRequest) -> HttpResponse:
+        user = await self._enter(request)
+        found = await self._store.states()
+        return JSONResponse([summary_document(s) for s in found if user.may(Access.READ, s.name)])
+
+    async def _versions(self, request: HttpRequest) -> HttpResponse:
+        state, _ = await self._permit(request, Access.READ)
+        return JSONResponse([version_document(v) for v in await self._store.versions(state)])
+
+    async def _version(self, request: HttpRequest) -> HttpResponse:
+        state, _ = await self._permit(request, Access.READ)
+        stored = await self._store.read(state, request.path_params["number"])
+        if stored is None:
+            raise RefusedError(refusal(404, "there is no such version"))
+        return _http(await self._service.deliver(state, stored, None))
+
+    async def _rollback(self, request: HttpRequest) -> HttpResponse:
+        state, user = await self._permit(request, Access.WRITE)
+        number = request.query_params.get("version", "")
+        if not number.isascii() or not number.isdigit() or len(number) > 18:  # noqa: PLR2004  (64 bits)
+            raise RefusedError(refusal(400, "which version? add ?version=<number>"))
+        actor = Actor(user.name, request.client.host if request.client else "unknown")
+        lock_id = request.query_params.get("ID", "")
+        note = f"rollback to version {int(number)}"
+        draft = Draft(0, "", 0, "", actor, time.time(), lock_id, force=True, note=note)
+        outcome = await self._store.rollback(state, int(number), draft)
+        return _http(self._service.judged(outcome, draft))
+
+    async def _audit(self, request: HttpRequest) -> HttpResponse:
+        user = await self._enter(request)
+        entries = await self._store.audit(AUDIT_LIMIT)
+        return JSONResponse(
+            [
+                {
+                    "at": _moment(entry.at),
+                    "who": entry.who,
+                    "from": entry.origin,
+                    "action": entry.action,
+                    "state": entry.state,
+                    "detail": entry.detail,
+                }
+                for entry in entries
+                if user.may(Access.READ, entry.state)
+            ]
+        )
+
+    async def _rewrap(self, request: HttpRequest) -> HttpResponse:
+        """Wrap the data keys of all versions anew; their bytes stay untouched."""
+        user = await self._enter(request)
+        keyring, count = self._vault.keyring, 0
+        if keyring is None:
+            raise RefusedError(refusal(409, "this server has no key", "start it with --key-file"))
+        for summary in await self._store.states():
+            self._gate.permit(user, Access.WRITE, summary.name)
+            for version in await self._store.versions(summary.name):
+                if version.sealed_key and not keyring.is_current(version.sealed_key):
+                    key = keyring.unwrap(version.sealed_key, summary.name)
+                    wrapped = keyring.wrap(key, summary.name)
+                    await self._store.rewrap(summary.name, version.number, wrapped)
+                    count += 1
+        return JSONResponse({"rewrapped": count})
+
+    async def _enter(self, request: HttpRequest) -> User:
+        return await self._gate.enter(Request(request.scope, request.receive))
+
+    async def _permit(self, request: HttpRequest, access: Access) -> tuple[str, User]:
+        user = await self._enter(request)
+        state = f"{request.path_params['project']}/{request.path_params['name']}"
+        if not paths.is_name(state):
+            raise RefusedError(refusal(404, "no such address"))
+        self._gate.permit(user, access, state)
+        return state, user
+
+
+def summary_document(summary: Summary) -> dict[str, Any]:
+    return {
+        "name": summary.name,
+        "lock": describe(summary.lock) if summary.lock else None,
+        "current": version_document(summary.current) if summary.current else None,
+    }
+
+
+def version_document(version: Version) -> dict[str, Any]:
+    return {
+        "version": version.number,
+        "serial": version.serial,
+        "lineage": version.lineage,
+        "size": version.size,
+        "md5": version.md5,
+        "who": version.who,
+        "from": version.origin,
+        "at": _moment(version.at),
+        "note": version.note,
+        "encrypted": bool(version.sealed_key),
+    }
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def _http(response: Response) -> HttpResponse:
+    headers = {key.decode(): value.decode() for key, value in response.headers}
+    if response.stream is not None:
+        headers["content-length"] = str(response.length)
+        return StreamingResponse(response.stream, response.status, headers)
+    return HttpResponse(response.body, response.status, headers)
+
+
+async def _refused(_: HttpRequest, error: Exception) -> HttpResponse:
+    assert isinstance(error, RefusedError)
+    return _http(error.response)
+
+
+async def _failed(_: HttpRequest, error: Exception) -> HttpResponse:
+    assert isinstance(error, TalopsError)
+    if isinstance(error, UnreachableError):
+        return _http(refusal(503, "the store does not answer", "try again"))
+    return _http(refusal(500, error.what, error.hint or ""))

@@ -1,0 +1,79 @@
+"""The server's parts put together: a store, a vault and a guard in, an ASGI application out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.statestore.admin import Admin
+from talops.statestore.endpoint import StateEndpoint
+from talops.statestore.gate import Gate
+from talops.statestore.metrics import Metrics
+from talops.statestore.model import Retention
+from talops.statestore.service import Service
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from talops.statestore.guard import Guard, OpenGuard
+    from talops.statestore.sealing import Vault
+    from talops.statestore.store import Store
+
+MEGABYTE = 1024 * 1024
+DEFAULT_BODY_LIMIT = 64 * MEGABYTE
+PRUNE_SECONDS = 30.0
+SWEEP_SECONDS = 3600.0
+_FOR_PEOPLE = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    body: int = DEFAULT_BODY_LIMIT
+    keep: Retention = field(default_factory=Retention)
+
+
+class Application:
+    def __init__(
+        self, store: Store, vault: Vault, guard: Guard | OpenGuard, limits: Limits
+    ) -> None:
+        self._store = store
+        self._keep = limits.keep
+        self._grown: set[str] = set()
+        metrics = Metrics()
+        gate = Gate(guard, metrics)
+        service = Service(store, vault, metrics, body_limit=limits.body, written=self._grown.add)
+        admin = Admin(store, vault, service, gate, metrics)
+        self.lifecycle = admin.lifecycle
+        self._endpoint = StateEndpoint(service, gate, metrics)
+        self._admin = admin.application()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        if path in _FOR_PEOPLE or path.startswith("/-/"):
+            await self._admin(scope, receive, send)
+        else:
+            await self._endpoint(scope, receive, send)
+
+    async def maintain(self) -> None:
+        """Apply retention and sweep leftovers until cancelled; a failure is tried again later."""
+        swept = 0.0
+        while True:
+            with contextlib.suppress(TalopsError):
+                await self.prune()
+                if time.monotonic() - swept > SWEEP_SECONDS:
+                    await self._store.sweep(time.time())
+                    swept = time.monotonic()
+            await asyncio.sleep(PRUNE_SECONDS)
+
+    async def prune(self) -> None:
+        """Apply retention to the states that grew since the last time."""
+        if not (self._keep.count or self._keep.days):
+            self._grown.clear()
+            return
+        while self._grown:
+            state = self._grown.pop()
+            await self._store.prune(state, self._keep, time.time())

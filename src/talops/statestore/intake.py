@@ -1,0 +1,167 @@
+"""A state's body on its way in: measured, hashed, checked, sealed, and staged when it is large."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from talops.statestore.documents import Marks, marks_at_start, marks_of
+from talops.statestore.exchange import Response, refusal
+from talops.statestore.sealing import FRAME
+from talops.statestore.store import INLINE_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from talops.statestore.exchange import Request
+    from talops.statestore.sealing import NoSeal, Seal, Vault
+    from talops.statestore.store import Store
+
+
+class RefusedError(Exception):
+    """The request is answered with this response."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__(response.status)
+        self.response = response
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A checked body: either `body` (sealed) or the name of a staged blob."""
+
+    marks: Marks
+    size: int
+    md5: str
+    sealed_key: str
+    blob: str = ""
+    body: bytes = field(default=b"", repr=False)
+
+
+class Intake:
+    def __init__(self, store: Store, vault: Vault, limit: int) -> None:
+        self._store = store
+        self._vault = vault
+        self.limit = limit
+        # Large bodies without a Content-MD5 are held in memory as a whole: one at a time.
+        self._whole = asyncio.Semaphore(1)
+
+    async def take(self, request: Request, state: str) -> Content:
+        self._check_declared(request)
+        expected = _declared_md5(request)
+        pieces = self._bounded(request)
+        start = bytearray()
+        async for piece in pieces:
+            start += piece
+            if len(start) > INLINE_LIMIT:
+                return await self._take_large(state, bytes(start), pieces, expected)
+        return self._take_small(state, bytes(start), expected)
+
+    def _take_small(self, state: str, body: bytes, expected: str) -> Content:
+        md5 = hashlib.md5(body, usedforsecurity=False).hexdigest()
+        _compare(expected, md5)
+        marks = marks_of(body)
+        seal = self._vault.seal(state)
+        sealed = seal.frame(body, last=True)
+        return Content(marks, len(body), md5, seal.sealed_key, body=sealed)
+
+    async def _take_large(
+        self, state: str, start: bytes, rest: AsyncIterator[bytes], expected: str
+    ) -> Content:
+        marks = marks_at_start(start)
+        if marks and expected:
+            # The digest proves that the sender's bytes arrived whole; parsing all of them again
+            # would only repeat what the sender did.
+            return await self._stage(state, marks, _frames(start, rest), expected)
+        async with self._whole:
+            body = b"".join([start, *[piece async for piece in rest]])
+            marks = await asyncio.to_thread(marks_of, body)
+            return await self._stage(state, marks, _slices(body), expected)
+
+    async def _stage(
+        self, state: str, marks: Marks, frames: AsyncIterator[tuple[bytes, bool]], expected: str
+    ) -> Content:
+        seal = self._vault.seal(state)
+        digest = hashlib.md5(usedforsecurity=False)
+        size, end = 0, b""
+        staging = await self._store.stage()
+        try:
+            async for frame, last in frames:
+                size, end = size + len(frame), frame
+                await staging.write(await asyncio.to_thread(_process, digest, seal, frame, last))
+            _compare(expected, digest.hexdigest())
+            _check_end(end)
+            blob = await staging.finish()
+        except BaseException:
+            await staging.abort()
+            raise
+        return Content(marks, size, digest.hexdigest(), seal.sealed_key, blob)
+
+    def _check_declared(self, request: Request) -> None:
+        text = request.header(b"content-length") or b"0"
+        if text.isdigit() and int(text) > self.limit:
+            raise self._too_large()
+
+    async def _bounded(self, request: Request) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in request.pieces():
+            size += len(piece)
+            if size > self.limit:
+                raise self._too_large()
+            yield piece
+
+    def _too_large(self) -> RefusedError:
+        answer = refusal(
+            413,
+            f"the state is larger than this server accepts ({self.limit // 1024**2} MB)",
+            "raise --max-body-mb on the server, or split the configuration into several states",
+        )
+        return RefusedError(Response(answer.status, answer.body, answer.headers, unread=True))
+
+
+def _process(digest: hashlib._Hash, seal: Seal | NoSeal, frame: bytes, last: bool) -> bytes:
+    digest.update(frame)
+    return seal.frame(frame, last=last)
+
+
+async def _frames(start: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bool]]:
+    """Frames of equal size; the last one, marked, may be shorter."""
+    buffer = bytearray(start)
+    async for piece in rest:
+        while len(buffer) > FRAME:
+            yield bytes(buffer[:FRAME]), False
+            del buffer[:FRAME]
+        buffer += piece
+    while len(buffer) > FRAME:
+        yield bytes(buffer[:FRAME]), False
+        del buffer[:FRAME]
+    yield bytes(buffer), True
+
+
+async def _slices(body: bytes) -> AsyncIterator[tuple[bytes, bool]]:
+    for place in range(0, len(body), FRAME):
+        yield body[place : place + FRAME], place + FRAME >= len(body)
+
+
+def _declared_md5(request: Request) -> str:
+    text = request.header(b"content-md5")
+    if text is None:
+        return ""
+    try:
+        return base64.b64decode(text, validate=True).hex()
+    except binascii.Error:
+        raise RefusedError(refusal(400, "Content-MD5 is not base64")) from None
+
+
+def _check_end(frame: bytes) -> None:
+    if not frame.rstrip().endswith(b"}"):
+        raise RefusedError(refusal(400, "the body is not a state: it has no end"))
+
+
+def _compare(expected: str, found: str) -> None:
+    if expected and expected != found:
+        raise RefusedError(refusal(400, "the body does not match its Content-MD5", "send it again"))

@@ -1,0 +1,124 @@
+"""Master keys for encryption at rest: the first one seals, all of them open."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+KEY_SIZE = 32
+_NONCE_SIZE = 12
+_BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_AGE_PREFIX = "AGE-SECRET-KEY-1"
+_CHECKSUM_LENGTH = 6
+
+
+class StateKeyError(TalopsError):
+    """A key is missing, malformed, or not the one a version was sealed with."""
+
+
+@dataclass(frozen=True, slots=True)
+class MasterKey:
+    secret: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.secret) != KEY_SIZE:
+            raise StateKeyError(
+                f"a key has {KEY_SIZE} bytes, this one {len(self.secret)}",
+                hint="make one with: openssl rand -base64 32",
+            )
+
+    @property
+    def id(self) -> str:
+        return hashlib.sha256(b"talops state key id" + self.secret).hexdigest()[:12]
+
+
+class Keyring:
+    """Envelope keys: every version has its own data key, wrapped by a master key."""
+
+    def __init__(self, keys: Iterable[MasterKey]) -> None:
+        self._keys = {key.id: key for key in keys}
+        if not self._keys:
+            raise StateKeyError(
+                "the key file holds no key", hint="openssl rand -base64 32 > state.key"
+            )
+        self.current = next(iter(self._keys.values()))
+
+    def new_data_key(self, state: str) -> tuple[bytes, str]:
+        """A data key and its wrapped form."""
+        key = AESGCM.generate_key(KEY_SIZE * 8)
+        return key, self.wrap(key, state)
+
+    def wrap(self, data_key: bytes, state: str) -> str:
+        nonce = os.urandom(_NONCE_SIZE)
+        sealed = AESGCM(self.current.secret).encrypt(nonce, data_key, state.encode())
+        return f"{self.current.id}:{base64.b64encode(nonce + sealed).decode()}"
+
+    def unwrap(self, sealed_key: str, state: str) -> bytes:
+        key_id, _, text = sealed_key.partition(":")
+        master = self._keys.get(key_id)
+        if master is None:
+            raise StateKeyError(
+                f"this version was sealed with key {key_id}, which the server does not have",
+                hint="add the old key below the new one in the key file",
+            )
+        raw = base64.b64decode(text)
+        try:
+            return AESGCM(master.secret).decrypt(
+                raw[:_NONCE_SIZE], raw[_NONCE_SIZE:], state.encode()
+            )
+        except InvalidTag as error:
+            raise StateKeyError("the key of this version is damaged", where=state) from error
+
+    def is_current(self, sealed_key: str) -> bool:
+        return sealed_key.partition(":")[0] == self.current.id
+
+
+def parse_keys(text: str) -> list[MasterKey]:
+    """One key per line (base64, hex, or an age identity); blanks and # comments are skipped."""
+    lines = (line.strip() for line in text.splitlines())
+    return [_parse(line) for line in lines if line and not line.startswith("#")]
+
+
+def _parse(line: str) -> MasterKey:
+    if line.upper().startswith(_AGE_PREFIX):
+        return from_age_identity(line)
+    try:
+        if len(line) == 2 * KEY_SIZE:
+            return MasterKey(bytes.fromhex(line))
+        return MasterKey(base64.b64decode(line, validate=True))
+    except (ValueError, binascii.Error):
+        # `from None`: the cause would quote the line, and the line is a key.
+        raise StateKeyError(
+            "a line of the key file is neither base64, hex nor an age identity",
+            hint="make a key with: openssl rand -base64 32",
+        ) from None
+
+
+def from_age_identity(identity: str) -> MasterKey:
+    """A key derived from an age identity, so that one key file serves SOPS and the states."""
+    data = identity.strip().upper().removeprefix(_AGE_PREFIX).lower()
+    if any(letter not in _BECH32 for letter in data) or len(data) <= _CHECKSUM_LENGTH:
+        raise StateKeyError("the age identity is malformed", hint="make one with: age-keygen")
+    number = 0
+    for letter in data[:-_CHECKSUM_LENGTH]:
+        number = number << 5 | _BECH32.index(letter)
+    spare = (len(data) - _CHECKSUM_LENGTH) * 5 - KEY_SIZE * 8
+    if not 0 <= spare < 5:  # noqa: PLR2004  (bits of one letter)
+        raise StateKeyError("the age identity is malformed", hint="make one with: age-keygen")
+    secret = (number >> spare).to_bytes(KEY_SIZE, "big")
+    derive = HKDF(SHA256(), KEY_SIZE, salt=None, info=b"talops state encryption at rest")
+    return MasterKey(derive.derive(secret))

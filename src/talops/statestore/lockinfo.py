@@ -1,0 +1,75 @@
+"""The LockInfo document of both tools, as far as the server must understand it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from talops.errors import TalopsError
+from talops.statestore.model import Lock
+
+LIMIT = 64 * 1024
+_ID_LIMIT = 256
+
+
+class BadLockError(TalopsError):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class UnlockRequest:
+    """`lock_id` None: whatever is held. `forced`: sent by somebody who never held the lock."""
+
+    lock_id: str | None
+    forced: bool
+
+
+def parse_lock(body: bytes) -> Lock:
+    document = _document(body)
+    lock_id = _lock_id(document)
+    if not lock_id:
+        raise BadLockError(
+            'a lock needs a LockInfo document with a non-empty "ID"',
+            hint="tofu and terraform send one by themselves",
+        )
+    return Lock(lock_id, body)
+
+
+def parse_unlock(body: bytes) -> UnlockRequest:
+    """Terraform forces with an empty body, OpenTofu with a document that has only an ID."""
+    if not body.strip():
+        return UnlockRequest(None, forced=True)
+    document = _document(body)
+    lock_id = _lock_id(document)
+    holder = any(document.get(key) for key in ("Operation", "Who", "Created"))
+    return UnlockRequest(lock_id or None, forced=not (lock_id and holder))
+
+
+def describe(lock: Lock) -> dict[str, Any]:
+    """The holder's document for people; a lock that cannot be read still shows its id."""
+    try:
+        found = json.loads(lock.info)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"ID": lock.id}
+
+
+def _document(body: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        raise BadLockError("the lock is not a JSON document") from None
+    if not isinstance(document, dict):
+        raise BadLockError("the lock is not a JSON object")
+    return document
+
+
+def _lock_id(document: dict[str, Any]) -> str:
+    lock_id = document.get("ID", "")
+    # Space separates remembered ids in the stores.
+    if not isinstance(lock_id, str) or len(lock_id) > _ID_LIMIT or len(lock_id.split()) > 1:
+        raise BadLockError(f'the "ID" of a lock is one word of at most {_ID_LIMIT} characters')
+    if lock_id != lock_id.strip() or not lock_id.isprintable():
+        raise BadLockError('the "ID" of a lock is printable text')
+    return lock_id

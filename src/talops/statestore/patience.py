@@ -1,0 +1,82 @@
+"""Connections that take too long to say something: the server's side of a slow loris."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+if TYPE_CHECKING:
+    from uvicorn.server import ServerState
+
+HEADER_LIMIT = 64 * 1024
+HEADER_SECONDS = 15.0
+BODY_GRACE = 20.0
+BODY_RATE = 8 * 1024
+READER_SECONDS = 60.0
+_TOO_MUCH = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"connection: close\r\ncontent-length: 0\r\n\r\n"
+)
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """Knows since when it has been receiving, and how much; a watchdog looks now and then."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
+        super().connection_made(transport)
+        self.since: float | None = time.monotonic()
+        self.in_body = False
+        self.received = 0
+        self.blocked_since: float | None = None
+
+    def data_received(self, data: bytes) -> None:
+        if self.since is None:
+            self.since = time.monotonic()
+        self.received += len(data)
+        super().data_received(data)
+        if not self.in_body and self.received > HEADER_LIMIT and self.since is not None:
+            self.transport.write(_TOO_MUCH)
+            self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        self.in_body = True
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self.since, self.in_body, self.received = None, False, 0
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        self.blocked_since = time.monotonic()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self.blocked_since = None
+        super().resume_writing()
+
+    def lost_patience(self, now: float) -> bool:
+        if self.blocked_since is not None and now - self.blocked_since > READER_SECONDS:
+            return True
+        if self.since is None:
+            return False
+        if self.flow.read_paused:  # the server's own doing: the count starts anew
+            self.since, self.received = now, 0
+            return False
+        elapsed = now - self.since
+        if not self.in_body:
+            return elapsed > HEADER_SECONDS
+        return elapsed > BODY_GRACE and self.received < BODY_RATE * (elapsed - BODY_GRACE)
+
+
+async def watch(state: ServerState, interval: float = 1.0) -> None:
+    """Hang up on whoever sends headers or bodies at a crawl."""
+    while True:
+        await asyncio.sleep(interval)
+        now = time.monotonic()
+        connections: list[Any] = list(state.connections)
+        for connection in connections:
+            if isinstance(connection, PatientProtocol) and connection.lost_patience(now):
+                connection.transport.abort()

@@ -1,0 +1,75 @@
+"""Who may lock, write and unlock: pure decisions, the same for every store.
+
+PostgreSQL decides in its own statement; the shared tests hold it to the same table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.statestore.model import Draft, Head, Lock, Outcome, Retention, Verdict, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Clients re-send for about a minute; sixteen later holders within that time are out of reach.
+REMEMBERED_RELEASES = 16
+DAY = 86400.0
+
+
+def lock(head: Head, wanted: Lock) -> Outcome:
+    if head.lock is not None:
+        same = head.lock.id == wanted.id
+        return Outcome(Verdict.SAME if same else Verdict.HELD, head.lock, head.current)
+    if wanted.id in head.released:
+        # A copy of a request that overtook its own UNLOCK: nobody waits for it any more.
+        return Outcome(Verdict.SPENT, None, head.current)
+    return Outcome(Verdict.DONE, wanted, head.current)
+
+
+def unlock(head: Head, lock_id: str | None) -> Outcome:
+    """`None` is Terraform's force-unlock, which does not say whose lock it means."""
+    if head.lock is None or (lock_id is not None and lock_id in head.released):
+        return Outcome(Verdict.SAME, head.lock, head.current)
+    if lock_id is not None and lock_id != head.lock.id:
+        return Outcome(Verdict.HELD, head.lock, head.current)
+    return Outcome(Verdict.DONE, head.lock, head.current)
+
+
+def write(head: Head, draft: Draft) -> Outcome:
+    current = head.current
+    if current and draft.lock_id and (current.md5, current.lock_id) == (draft.md5, draft.lock_id):
+        return Outcome(Verdict.SAME, head.lock, current)
+    held = head.lock.id if head.lock else ""
+    if held != draft.lock_id:
+        return Outcome(Verdict.HELD if held else Verdict.LOST, head.lock, current)
+    if current and not draft.force:
+        if current.lineage != draft.lineage:
+            return Outcome(Verdict.FOREIGN, head.lock, current)
+        if draft.serial < current.serial:
+            return Outcome(Verdict.OLDER, head.lock, current)
+    return Outcome(Verdict.DONE, head.lock, draft.numbered(head.number + 1))
+
+
+def delete(head: Head) -> Outcome:
+    if head.lock is not None:
+        return Outcome(Verdict.HELD, head.lock, head.current)
+    return Outcome(Verdict.DONE if head.current else Verdict.SAME, None, head.current)
+
+
+def release(released: tuple[str, ...], lock_id: str) -> tuple[str, ...]:
+    return (*released, lock_id)[-REMEMBERED_RELEASES:]
+
+
+def expired(versions: Sequence[Version], keep: Retention, now: float) -> list[Version]:
+    """The versions that may go; never the newest one."""
+    ordered = sorted(versions, key=lambda v: v.number, reverse=True)
+    return [
+        version
+        for place, version in enumerate(ordered)
+        if place > 0
+        and (
+            (keep.count and place >= keep.count)
+            or (keep.days and now - version.at > keep.days * DAY)
+        )
+    ]

@@ -1,0 +1,122 @@
+"""The changes of the database, each one function of a connection inside a transaction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from talops.statestore import rules
+from talops.statestore.model import AuditEntry, Outcome, Verdict, Version
+from talops.statestore.sqlite.schema import HEAD_QUERY, NUMBERED_QUERY, VERSION_COLUMNS, head_of
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from talops.statestore.model import Actor, Draft, Head, Lock, Retention
+
+_HEAD = HEAD_QUERY + "WHERE s.name = ?"
+_LOCK = """INSERT INTO state (name, lock_id, lock_info) VALUES (?, ?, ?) ON CONFLICT (name)
+DO UPDATE SET lock_id = excluded.lock_id, lock_info = excluded.lock_info"""
+_INSERT = f"INSERT INTO version (state, {VERSION_COLUMNS}, body) VALUES ({'?, ' * 13}?)"  # noqa: S608
+_ADVANCE = """INSERT INTO state (name, number, current) VALUES (?, ?, ?) ON CONFLICT (name)
+DO UPDATE SET number = excluded.number, current = excluded.current"""
+_AUDIT = "INSERT INTO audit (at, who, origin, action, state, detail) VALUES (?, ?, ?, ?, ?, ?)"
+
+
+def head(db: sqlite3.Connection, state: str) -> Head:
+    return head_of(db.execute(_HEAD, (state,)).fetchone())
+
+
+def lock(db: sqlite3.Connection, state: str, wanted: Lock) -> Outcome:
+    outcome = rules.lock(head(db, state), wanted)
+    if outcome.verdict is Verdict.DONE:
+        db.execute(_LOCK, (state, wanted.id, wanted.info))
+    return outcome
+
+
+def unlock(
+    db: sqlite3.Connection, state: str, lock_id: str | None, entry: AuditEntry | None
+) -> Outcome:
+    before = head(db, state)
+    outcome = rules.unlock(before, lock_id)
+    if outcome.verdict is Verdict.DONE and before.lock:
+        db.execute(
+            "UPDATE state SET lock_id = NULL, lock_info = NULL, released = ? WHERE name = ?",
+            (" ".join(rules.release(before.released, before.lock.id)), state),
+        )
+        if entry:
+            record(db, replace(entry, detail=f"lock {before.lock.id}"))
+    return outcome
+
+
+def write(db: sqlite3.Connection, state: str, draft: Draft) -> Outcome:
+    outcome = rules.write(head(db, state), draft)
+    if outcome.verdict is Verdict.DONE and outcome.current:
+        _insert(db, state, outcome.current, None if draft.blob else draft.body)
+        if draft.force:
+            record(db, _entry(draft.actor, draft.at, "forced-write", state, outcome.current))
+    return outcome
+
+
+def rollback(db: sqlite3.Connection, state: str, number: int, draft: Draft) -> Outcome:
+    found = db.execute(NUMBERED_QUERY, (state, number)).fetchone()
+    if found is None:
+        return Outcome(Verdict.ABSENT)
+    old = Version(*found[1:])
+    copy = replace(
+        draft,
+        serial=old.serial,
+        lineage=old.lineage,
+        size=old.size,
+        md5=old.md5,
+        sealed_key=old.sealed_key,
+        blob=old.blob,
+        force=True,
+    )
+    outcome = rules.write(head(db, state), copy)
+    if outcome.verdict is Verdict.DONE and outcome.current:
+        _insert(db, state, outcome.current, found[0])
+        record(db, _entry(draft.actor, draft.at, "rollback", state, outcome.current))
+    return outcome
+
+
+def delete(db: sqlite3.Connection, state: str, actor: Actor, at: float) -> Outcome:
+    outcome = rules.delete(head(db, state))
+    if outcome.verdict is Verdict.DONE and outcome.current:
+        db.execute("UPDATE state SET current = NULL WHERE name = ?", (state,))
+        record(db, _entry(actor, at, "delete", state, outcome.current))
+    return outcome
+
+
+def prune(db: sqlite3.Connection, state: str, keep: Retention, now: float) -> tuple[int, list[str]]:
+    """How many versions went, and the blobs that no version names any more."""
+    rows = db.execute(f"SELECT {VERSION_COLUMNS} FROM version WHERE state = ?", (state,))  # noqa: S608
+    gone = rules.expired([Version(*row) for row in rows], keep, now)
+    db.executemany(
+        "DELETE FROM version WHERE state = ? AND number = ?", [(state, v.number) for v in gone]
+    )
+    blobs = {version.blob for version in gone if version.blob}
+    named = {
+        blob
+        for blob in blobs
+        if db.execute("SELECT 1 FROM version WHERE blob = ?", (blob,)).fetchone()
+    }
+    return len(gone), sorted(blobs - named)
+
+
+def record(db: sqlite3.Connection, entry: AuditEntry) -> None:
+    db.execute(
+        _AUDIT,
+        (entry.at, entry.who, entry.origin, entry.action, entry.state, entry.detail),
+    )
+
+
+def _insert(db: sqlite3.Connection, state: str, version: Version, body: bytes | None) -> None:
+    values = [getattr(version, name) for name in Version.__slots__]
+    db.execute(_INSERT, (state, *values, body))
+    db.execute(_ADVANCE, (state, version.number, version.number))
+
+
+def _entry(actor: Actor, at: float, action: str, state: str, version: Version) -> AuditEntry:
+    detail = f"version {version.number}, serial {version.serial}"
+    return AuditEntry(at, actor.who, actor.origin, action, state, detail)

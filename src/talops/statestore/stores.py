@@ -1,0 +1,40 @@
+"""Which store an address means, and opening it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.redaction import Secret
+    from talops.statestore.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAddress:
+    """`sqlite:DIRECTORY`, `postgres://…` or `s3://BUCKET/PREFIX`.
+
+    A PostgreSQL address may hold a password, hence a Secret; `options` are obstore's settings of an
+    S3 store (endpoint, region, keys).
+    """
+
+    url: Secret
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+async def open_store(address: StoreAddress) -> Store:
+    url = address.url.reveal()
+    kind, _, rest = url.partition(":")
+    if kind == "sqlite" and rest:
+        from talops.statestore.sqlite import SqliteStore
+
+        return SqliteStore(Path(rest.removeprefix("//")))
+    raise TalopsError(
+        f"{kind}: is no kind of store",
+        hint="use sqlite:DIRECTORY, postgres://HOST/DATABASE or s3://BUCKET/PREFIX",
+    )

@@ -1,0 +1,113 @@
+"""The users file: names, password hashes and rights per state."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import ConflictError, TalopsError
+from talops.files import PRIVATE, write_atomic
+from talops.statestore.passwords import hash_password
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}\Z")
+FORMAT = 1
+
+
+class Access(StrEnum):
+    READ = "read"
+    WRITE = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """`read` and `write` are patterns such as `homelab/*`; writing includes reading."""
+
+    name: str
+    hash: str
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+
+    def may(self, access: Access, state: str) -> bool:
+        patterns = self.write if access is Access.WRITE else self.write + self.read
+        return any(fnmatchcase(state, pattern) for pattern in patterns)
+
+
+def load(path: Path) -> dict[str, User]:
+    try:
+        users = _users(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise TalopsError(
+            f"cannot read the users file: {error.strerror}",
+            where=str(path),
+            hint=f"add the first user: talops state user add NAME --users {path}",
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise TalopsError(
+            f"the users file is malformed: {type(error).__name__}: {error}", where=str(path)
+        ) from error
+    return {user.name: user for user in users}
+
+
+def save(path: Path, users: dict[str, User]) -> None:
+    document = {"format": FORMAT, "users": [asdict(user) for user in users.values()]}
+    write_atomic(path, json.dumps(document, indent=2) + "\n", mode=PRIVATE)
+
+
+def add(
+    path: Path, name: str, password: str, *, read: tuple[str, ...], write: tuple[str, ...]
+) -> None:
+    users = load(path) if path.exists() else {}
+    if name in users:
+        raise ConflictError(
+            f"user {name} exists",
+            where=str(path),
+            hint=f"for a new password: talops state user rotate {name} --users {path}",
+        )
+    if not NAME.match(name):
+        raise TalopsError(f"{name!r} is no user name", hint="letters, digits and . _ @ -")
+    save(path, {**users, name: User(name, hash_password(password), read, write)})
+
+
+def rotate(path: Path, name: str, password: str) -> None:
+    users = load(path)
+    save(path, {**users, name: replace(_known(users, name, path), hash=hash_password(password))})
+
+
+def remove(path: Path, name: str) -> None:
+    users = load(path)
+    _known(users, name, path)
+    save(path, {key: user for key, user in users.items() if key != name})
+
+
+def _known(users: dict[str, User], name: str, path: Path) -> User:
+    if name not in users:
+        raise TalopsError(
+            f"no user {name}", where=str(path), hint=f"known: {', '.join(users) or 'nobody'}"
+        )
+    return users[name]
+
+
+def _users(document: dict[str, Any]) -> list[User]:
+    if document["format"] != FORMAT:
+        raise ValueError(f"format {document['format']} is not {FORMAT}")
+    return [_user(entry) for entry in document["users"]]
+
+
+def _user(entry: dict[str, object]) -> User:
+    name, hashed = entry["name"], entry["hash"]
+    if not isinstance(name, str) or not NAME.match(name) or not isinstance(hashed, str):
+        raise ValueError("a user needs a name and a hash")
+    return User(name, hashed, _patterns(entry.get("read")), _patterns(entry.get("write")))
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+        raise ValueError("read and write are lists of patterns")
+    return tuple(value)

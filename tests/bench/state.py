@@ -1,0 +1,228 @@
+"""The state server's figures: cycles (LOCK, GET, POST, UNLOCK) beside what the disk itself gives.
+
+`figures()` yields (name, value, bound): a bound of None is for reading, any other is the least value
+(or, for names ending in "ms" or "MB", the greatest) that counts as good. Machines differ, so the
+bounds are ratios within one run wherever they can be.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CLIENTS = 8
+SECONDS = float(os.environ.get("TALOPS_BENCH_SECONDS", "3"))
+KB, MB = 1024, 1024 * 1024
+SIZES = (("10 KB", 10 * KB), ("1 MB", MB), ("10 MB", 10 * MB))
+Figure = tuple[str, float, float | None]
+
+
+@dataclass(frozen=True)
+class Run:
+    rate: float
+    p99_ms: float
+    memory_mb: float
+
+
+def figures() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory(prefix="talops-bench-") as scratch:
+        yield from _sqlite(Path(scratch))
+        yield from _postgres(Path(scratch))
+
+
+def _sqlite(scratch: Path) -> Iterator[Figure]:
+    commits = sqlite_commit_rate(scratch / "limit.db")
+    yield "sqlite: FULL commits of 10 KB per second", commits, None
+    for label, size in SIZES:
+        with _server(scratch, f"sqlite:{scratch / label.replace(' ', '')}") as server:
+            run = measure(server, size)
+        yield f"sqlite {label}: cycles per second", run.rate, None
+        if size == 10 * KB:
+            yield f"sqlite {label}: cycles per commit", run.rate / commits, 0.3
+        yield f"sqlite {label}: p99 ms", run.p99_ms, 500.0 if size == 10 * MB else None
+        yield f"sqlite {label}: server memory MB", run.memory_mb, 256.0
+
+
+def _postgres(scratch: Path) -> Iterator[Figure]:
+    from tests.statestore.postgres_server import postgres
+
+    with postgres(scratch / "pg") as address:
+        updates = postgres_update_rate(address)
+        yield "postgres: updates per second", updates, None
+        for label, size in SIZES:
+            with _server(scratch, address) as server:
+                run = measure(server, size)
+            yield f"postgres {label}: cycles per second", run.rate, None
+            if size == 10 * KB:
+                yield f"postgres {label}: cycles per update", run.rate / updates, 0.2
+            yield f"postgres {label}: p99 ms", run.p99_ms, 1000.0 if size == 10 * MB else None
+            yield f"postgres {label}: server memory MB", run.memory_mb, 256.0
+
+
+def sqlite_commit_rate(path: Path) -> float:
+    """One writer, one 10 KB row per commit, synchronous=FULL."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("CREATE TABLE body (data BLOB)")
+    body = os.urandom(10 * KB)
+    count, end = 0, time.perf_counter() + SECONDS
+    while time.perf_counter() < end:
+        db.execute("INSERT INTO body VALUES (?)", (body,))
+        count += 1
+    db.close()
+    return count / SECONDS
+
+
+def postgres_update_rate(address: str) -> float:
+    """One connection, one row updated per commit."""
+    import asyncio
+
+    import asyncpg
+
+    async def run() -> float:
+        connection = await asyncpg.connect(address)
+        await connection.execute("CREATE TABLE IF NOT EXISTS bench (id int PRIMARY KEY, n bigint)")
+        await connection.execute("INSERT INTO bench VALUES (1, 0) ON CONFLICT DO NOTHING")
+        update = await connection.prepare("UPDATE bench SET n = n + 1 WHERE id = 1")
+        count, end = 0, time.perf_counter() + SECONDS
+        while time.perf_counter() < end:
+            await update.fetch()
+            count += 1
+        await connection.close()
+        return count / SECONDS
+
+    return asyncio.run(run())
+
+
+@dataclass(frozen=True)
+class Server:
+    port: int
+    pid: int
+    authorization: str
+
+
+@contextlib.contextmanager
+def _server(scratch: Path, store: str) -> Iterator[Server]:
+    from talops.statestore import users
+
+    book = scratch / "users.json"
+    if not book.exists():
+        users.add(book, "bench", "bench-password", read=(), write=("*",))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "talops", "state", "serve", "--listen", "127.0.0.1:0"]
+        + ["--users", str(book), "--keep-versions", "20"],
+        env={**os.environ, "TALOPS_STORE": store},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    try:
+        port = int(line.strip().rsplit(":", 1)[1])
+        token = base64.b64encode(b"bench:bench-password").decode()
+        yield Server(port, process.pid, f"Basic {token}")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+        process.stderr.close()
+
+
+def measure(server: Server, size: int) -> Run:
+    context = multiprocessing.get_context("fork")
+    with context.Pool(CLIENTS) as pool:
+        work = [(server, number, size) for number in range(CLIENTS)]
+        times = [seconds for part in pool.starmap(_client, work) for seconds in part]
+    times.sort()
+    slowest = times[min(len(times) - 1, int(len(times) * 0.99))]
+    return Run(len(times) / SECONDS, slowest * 1000, _peak_memory(server.pid))
+
+
+def _peak_memory(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return next(int(line.split()[1]) / KB for line in status.splitlines() if "VmHWM" in line)
+
+
+def _client(server: Server, number: int, size: int) -> list[float]:
+    connection = _Connection(server, f"/bench/client-{number}-{size}")
+    lock = json.dumps({"ID": f"lock-{number}", "Who": "bench", "Operation": "bench"}).encode()
+    filler = base64.b64encode(os.urandom(size * 3 // 4)).decode()
+    times: list[float] = []
+    serial, end = 0, time.perf_counter() + SECONDS
+    while time.perf_counter() < end or not times:
+        serial += 1
+        body = b'{"version":4,"serial":%d,"lineage":"bench","x":"%s"}' % (serial, filler.encode())
+        md5 = base64.b64encode(hashlib.md5(body).digest()).decode()
+        lock_id = f"{number}-{serial}"
+        lock = json.dumps({"ID": lock_id, "Who": "bench", "Operation": "bench"}).encode()
+        started = time.perf_counter()
+        connection.ask("LOCK", "", lock)
+        connection.ask("GET", "")
+        connection.ask("POST", f"?ID={lock_id}", body, f"Content-MD5: {md5}\r\n")
+        connection.ask("UNLOCK", "", lock)
+        times.append(time.perf_counter() - started)
+    return times
+
+
+class _Connection:
+    """The least a client can be, so that the two cores are the server's."""
+
+    def __init__(self, server: Server, path: str) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", server.port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._path = path
+        self._fixed = f"Host: bench\r\nAuthorization: {server.authorization}\r\n"
+        self._buffer = bytearray(MB)
+
+    def ask(self, method: str, query: str, body: bytes = b"", headers: str = "") -> None:
+        start = (
+            f"{method} {self._path}{query} HTTP/1.1\r\n{self._fixed}{headers}"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        ).encode()
+        if len(body) < MB:
+            self._socket.sendall(start + body)
+        else:
+            self._socket.sendall(start)
+            self._socket.sendall(body)
+        status = self._answer()
+        if status not in {200, 404}:
+            raise RuntimeError(f"{method} was answered with {status}")
+
+    def _answer(self) -> int:
+        count = self._socket.recv_into(self._buffer)
+        while (end := self._buffer.find(b"\r\n\r\n", 0, count)) < 0:
+            more = self._socket.recv_into(memoryview(self._buffer)[count:])
+            if not more:
+                raise RuntimeError("the server hung up")
+            count += more
+        head = bytes(self._buffer[:end]).lower()
+        length = int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
+        left = length - (count - end - 4)
+        while left > 0:
+            more = self._socket.recv_into(self._buffer, min(left, MB))
+            if not more:
+                raise RuntimeError("the server hung up")
+            left -= more
+        return int(head[9:12])
+
+
+if __name__ == "__main__":
+    for name, value, bound in figures():
+        sys.stdout.write(f"{name:45} {value:12.2f} {'' if bound is None else f'bound {bound}'}\n")
