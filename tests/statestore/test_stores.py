@@ -1,0 +1,237 @@
+"""One suite for every store: what it promises does not depend on what it is made of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.statestore.helpers import (
+    ACTOR,
+    NOW,
+    content_of,
+    draft_of,
+    lock_of,
+    staged,
+    state_body,
+)
+
+from talops.statestore.model import AuditEntry, Retention, Verdict
+
+if TYPE_CHECKING:
+    from talops.statestore.store import Store
+
+STATE = "homelab/platform"
+DAY = 86400.0
+
+
+async def test_an_unknown_state_is_absent(store: Store) -> None:
+    """Nothing is there before the first write."""
+    assert await store.read(STATE) is None
+    assert await store.summary(STATE) is None
+    assert await store.states() == []
+    assert await store.versions(STATE) == []
+
+
+async def test_a_write_is_read_back_byte_for_byte(store: Store) -> None:
+    """What was written is what is read, with all its marks."""
+    body = state_body(1)
+    outcome = await store.write(STATE, draft_of(body))
+    stored = await store.read(STATE)
+    assert outcome.verdict is Verdict.DONE
+    assert stored is not None
+    assert stored.body == body
+    assert stored.version == draft_of(body).numbered(1)
+
+
+async def test_a_large_body_travels_as_a_blob(store: Store) -> None:
+    """A staged blob becomes the state only by the version that names it."""
+    body = state_body(1, padding=3_000_000)
+    blob = await staged(store, body)
+    assert await store.read(STATE) is None
+    await store.write(STATE, draft_of(body, blob=blob))
+    assert await content_of(store, STATE) == body
+
+
+async def test_an_aborted_upload_leaves_nothing(store: Store) -> None:
+    """A client that hangs up in the middle has written nothing."""
+    staging = await store.stage()
+    await staging.write(b"half of")
+    await staging.abort()
+    assert await store.read(STATE) is None
+    assert await store.sweep(NOW * 2) == 0
+
+
+async def test_the_lock_is_checked_in_the_write(store: Store) -> None:
+    """Only the holder of the lock writes, whatever happened since they took it."""
+    await store.lock(STATE, lock_of("a"))
+    assert (await store.write(STATE, draft_of(state_body(1), lock_id="a"))).accepted
+    refused = await store.write(STATE, draft_of(state_body(2)))
+    assert (refused.verdict, refused.holder) == (Verdict.HELD, lock_of("a"))
+    await store.unlock(STATE, "a")
+    late = await store.write(STATE, draft_of(state_body(2), lock_id="a"))
+    assert late.verdict is Verdict.LOST
+    assert await content_of(store, STATE) == state_body(1)
+
+
+async def test_requests_may_arrive_twice(store: Store) -> None:
+    """LOCK, write and UNLOCK re-sent change nothing and succeed again."""
+    draft = draft_of(state_body(1), lock_id="a")
+    verdicts = [
+        (await store.lock(STATE, lock_of("a"))).verdict,
+        (await store.lock(STATE, lock_of("a"))).verdict,
+        (await store.write(STATE, draft)).verdict,
+        (await store.write(STATE, draft)).verdict,
+        (await store.unlock(STATE, "a")).verdict,
+        (await store.unlock(STATE, "a")).verdict,
+        (await store.write(STATE, draft)).verdict,
+        (await store.lock(STATE, lock_of("a"))).verdict,
+    ]
+    done, same = Verdict.DONE, Verdict.SAME
+    assert verdicts == [done, same, done, same, done, same, same, Verdict.SPENT]
+    assert len(await store.versions(STATE)) == 1
+
+
+async def test_a_late_unlock_leaves_the_next_holder_alone(store: Store) -> None:
+    """A re-sent UNLOCK arriving after somebody else locked succeeds and does nothing."""
+    await store.lock(STATE, lock_of("a"))
+    await store.unlock(STATE, "a")
+    await store.lock(STATE, lock_of("b"))
+    assert (await store.unlock(STATE, "a")).verdict is Verdict.SAME
+    assert (await store.unlock(STATE, "x")).verdict is Verdict.HELD
+    summary = await store.summary(STATE)
+    assert summary is not None
+    assert summary.lock == lock_of("b")
+
+
+async def test_force_unlock_is_recorded(store: Store) -> None:
+    """Taking a lock away leaves an entry with its id; taking nothing away leaves none."""
+    entry = AuditEntry(NOW, "bob", "10.0.0.9", "force-unlock", STATE)
+    await store.unlock(STATE, None, entry)
+    await store.lock(STATE, lock_of("a"))
+    assert (await store.unlock(STATE, None, entry)).verdict is Verdict.DONE
+    (found,) = await store.audit(10)
+    assert (found.who, found.action, found.state, found.detail) == (
+        "bob",
+        "force-unlock",
+        STATE,
+        "lock a",
+    )
+
+
+@pytest.mark.parametrize(
+    ("serial", "lineage", "verdict"), [(3, None, Verdict.OLDER), (9, "other", Verdict.FOREIGN)]
+)
+async def test_a_foreign_or_older_state_needs_force(
+    store: Store, serial: int, lineage: str | None, verdict: Verdict
+) -> None:
+    """A serial that goes backwards or another lineage is refused, and recorded when forced."""
+    await store.write(STATE, draft_of(state_body(4)))
+    body = state_body(serial, lineage=lineage) if lineage else state_body(serial)
+    refused = await store.write(STATE, draft_of(body))
+    assert refused.verdict is verdict
+    assert refused.current is not None
+    assert refused.current.serial == 4
+    assert (await store.write(STATE, draft_of(body, force=True))).verdict is Verdict.DONE
+    assert [entry.action for entry in await store.audit(10)] == ["forced-write"]
+
+
+@pytest.mark.parametrize("padding", [0, 300_000])
+async def test_rollback_serves_the_old_bytes(store: Store, padding: int) -> None:
+    """A rollback is a new version with exactly the old bytes, and can itself be rolled back."""
+    for serial in (1, 2):
+        body = state_body(serial, padding=padding)
+        blob = await staged(store, body) if padding else ""
+        await store.write(STATE, draft_of(body, blob=blob))
+    outcome = await store.rollback(STATE, 1, draft_of(state_body(0)))
+    assert outcome.verdict is Verdict.DONE
+    assert await content_of(store, STATE) == state_body(1, padding=padding)
+    assert [v.number for v in await store.versions(STATE)] == [3, 2, 1]
+    assert (await store.rollback(STATE, 77, draft_of(state_body(0)))).verdict is Verdict.ABSENT
+    await store.lock(STATE, lock_of("a"))
+    assert (await store.rollback(STATE, 2, draft_of(state_body(0)))).verdict is Verdict.HELD
+
+
+async def test_a_deleted_state_keeps_its_history(store: Store) -> None:
+    """DELETE makes a state absent; its versions stay, and rollback brings it back."""
+    await store.write(STATE, draft_of(state_body(1)))
+    await store.lock(STATE, lock_of("a"))
+    assert (await store.delete(STATE, ACTOR, NOW)).verdict is Verdict.HELD
+    await store.unlock(STATE, "a")
+    assert (await store.delete(STATE, ACTOR, NOW)).verdict is Verdict.DONE
+    assert (await store.delete(STATE, ACTOR, NOW)).verdict is Verdict.SAME
+    assert await store.read(STATE) is None
+    await store.rollback(STATE, 1, draft_of(state_body(0)))
+    assert await content_of(store, STATE) == state_body(1)
+    assert [v.number for v in await store.versions(STATE)] == [2, 1]
+
+
+async def test_retention_keeps_blobs_that_are_still_named(store: Store) -> None:
+    """Pruning removes old versions and their blobs, but never one a newer version shares."""
+    for serial in (1, 2, 3):
+        body = state_body(serial, padding=200_000)
+        await store.write(STATE, draft_of(body, blob=await staged(store, body), at=NOW))
+    await store.rollback(STATE, 1, draft_of(state_body(0)))
+    assert await store.prune(STATE, Retention(count=2), NOW) == 2
+    assert [v.number for v in await store.versions(STATE)] == [4, 3]
+    assert await content_of(store, STATE) == state_body(1, padding=200_000)
+    assert await store.prune(STATE, Retention(days=1), NOW + 9 * DAY) == 1
+    assert await content_of(store, STATE) == state_body(1, padding=200_000)
+
+
+async def test_the_sweep_takes_only_old_orphans(store: Store) -> None:
+    """A blob nobody names goes after a while; a named one and a fresh one stay."""
+    import time
+
+    body = state_body(1, padding=200_000)
+    await store.write(STATE, draft_of(body, blob=await staged(store, body)))
+    await staged(store, b"an upload whose client vanished")
+    assert await store.sweep(time.time()) == 0
+    assert await store.sweep(time.time() + 2 * DAY) == 1
+    assert await content_of(store, STATE) == body
+
+
+async def test_states_are_listed_with_holder_and_newest_version(store: Store) -> None:
+    """A listing shows every state: locked, written, or both."""
+    await store.lock("a/locked", lock_of("x"))
+    await store.write("b/written", draft_of(state_body(7)))
+    found = [
+        (s.name, s.lock.id if s.lock else None, s.current.serial if s.current else None)
+        for s in await store.states()
+    ]
+    assert found == [("a/locked", "x", None), ("b/written", None, 7)]
+
+
+async def test_a_data_key_can_be_wrapped_anew(store: Store) -> None:
+    """Key rotation changes the wrapped key of a version and nothing else."""
+    await store.write(STATE, draft_of(state_body(1)))
+    await store.rewrap(STATE, 1, "new:key")
+    stored = await store.read(STATE)
+    assert stored is not None
+    assert (stored.version.sealed_key, stored.body) == ("new:key", state_body(1))
+
+
+async def test_one_of_many_gets_the_lock_and_all_others_learn_who(store: Store) -> None:
+    """Sixteen at once: one holder, fifteen refusals that carry that holder."""
+    outcomes = await asyncio.gather(*(store.lock(STATE, lock_of(f"id-{n}")) for n in range(16)))
+    counted = Counter(outcome.verdict for outcome in outcomes)
+    holder = next(o.holder for o in outcomes if o.verdict is Verdict.DONE)
+    assert counted == {Verdict.DONE: 1, Verdict.HELD: 15}
+    assert all(outcome.holder == holder for outcome in outcomes)
+
+
+async def test_concurrent_writers_lose_nothing(store: Store) -> None:
+    """Every accepted write is one version; the numbers have no gap and no double."""
+    outcomes = await asyncio.gather(
+        *(store.write(STATE, draft_of(state_body(5, padding=n))) for n in range(6, 86, 6))
+    )
+    accepted = [outcome for outcome in outcomes if outcome.verdict is Verdict.DONE]
+    numbers = [version.number for version in await store.versions(STATE)]
+    assert len(accepted) == len(outcomes)
+    assert numbers == list(range(len(outcomes), 0, -1))
+
+
+async def test_a_healthy_store_says_so(store: Store) -> None:
+    """check() is quiet while the store can serve."""
+    await store.check()
