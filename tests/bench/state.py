@@ -64,8 +64,8 @@ def _sqlite(scratch: Path) -> Iterator[Figure]:
 def _postgres(scratch: Path) -> Iterator[Figure]:
     from tests.statestore.postgres_server import postgres
 
-    with postgres() as server:
-        address = server.address
+    with postgres() as database:
+        address = database.address
         updates = postgres_update_rate(address)
         yield "postgres: updates per second", updates, None
         for label, size in SIZES:

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +91,7 @@ class PostgresServer:
             **self._identity(),
         )
 
-    def _identity(self) -> dict[str, object]:
+    def _identity(self) -> dict[str, Any]:
         if self._user is None:
             return {"cwd": self._directory}
         user = {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
