@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "runs": "talops.cli.runs",
     "tools": "talops.cli.tools",
     "state": "talops.cli.state",
+    "lab": "talops.cli.lab",
 }
 
 

@@ -1,0 +1,218 @@
+"""`talops lab …`: a Proxmox, an Image Factory and more, on loopback, for trying things out."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from talops.cli.options import Format, Output
+from talops.cli.output import note, print_json
+
+if TYPE_CHECKING:
+    from talops.lab.client import LabClient
+    from talops.lab.layout import Layout
+    from talops.lab.spec import LabSpec
+
+LabDirectory = Annotated[
+    Path, typer.Option("--dir", help="The lab's directory; it keeps everything there.")
+]
+HERE = Path(".talops/lab")
+
+
+def register(root: typer.Typer) -> None:
+    lab = typer.Typer(help="An embedded Proxmox to try things on.", no_args_is_help=True)
+    lab.command("start")(start)
+    lab.command("status")(status)
+    lab.command("stop")(stop)
+    lab.command("reset")(reset)
+    fault = typer.Typer(help="Make things go wrong on purpose.", no_args_is_help=True)
+    fault.command("add")(fault_add)
+    fault.command("list")(fault_list)
+    fault.command("clear")(fault_clear)
+    lab.add_typer(fault, name="fault")
+    root.add_typer(lab, name="lab")
+
+
+def _layout(directory: Path) -> Layout:
+    from talops.lab.layout import Layout
+
+    return Layout(directory.resolve())
+
+
+def _client(directory: Path) -> LabClient:
+    from talops.lab.client import LabClient
+
+    return LabClient(_layout(directory))
+
+
+def start(
+    directory: LabDirectory = HERE,
+    detach: Annotated[bool, typer.Option("--detach", help="Leave it running, and return.")] = False,
+    spec: Annotated[
+        Path | None, typer.Option("--spec", help="Hosts, nodes, storages and devices, as JSON.")
+    ] = None,
+    host: Annotated[
+        list[str] | None, typer.Option("--host", help="A standalone Proxmox host; may be repeated.")
+    ] = None,
+    nodes: Annotated[
+        str | None, typer.Option("--nodes", help="A Proxmox cluster of these nodes: a,b,c.")
+    ] = None,
+    pace: Annotated[
+        float | None, typer.Option("--pace", help="Seconds that each step of a task takes.")
+    ] = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Start a lab and print how to reach it."""
+    wanted = _spec(spec, host or [], nodes, pace)
+    if detach:
+        _show(_start_detached(directory, wanted), output)
+        return
+    asyncio.run(_serve(directory, wanted, output))
+
+
+def _spec(
+    file: Path | None, hosts: list[str], nodes: str | None, pace: float | None
+) -> LabSpec | None:
+    from talops.lab.spec import LabSpec, cluster, read_spec, standalone
+
+    if file is None and not hosts and nodes is None and pace is None:
+        return None
+    spec = read_spec(file) if file else LabSpec()
+    named = [standalone(name) for name in hosts]
+    if nodes:
+        named.append(cluster(nodes.split(",")[0], nodes.split(",")))
+    changes: dict[str, Any] = {"proxmox": tuple(named)} if named else {}
+    if pace is not None:
+        changes["pace"] = pace
+    return spec.model_copy(update=changes)
+
+
+async def _serve(directory: Path, spec: LabSpec | None, output: Format) -> None:
+    from talops.lab.world import World
+
+    world = World(directory, spec)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, world.stopping.set)
+    async with world:
+        _show(world.endpoints(), output)
+        await world.stopping.wait()
+
+
+def _start_detached(directory: Path, spec: LabSpec | None) -> dict[str, Any]:
+    """The same command in a session of its own; its output goes to the lab's log."""
+    from talops.files import PRIVATE, make_private_directory, write_atomic
+
+    layout = _layout(directory)
+    make_private_directory(layout.root)
+    command = [sys.executable, "-m", "talops", "lab", "start", "--dir", str(layout.root)]
+    if spec:
+        path = layout.root / "spec.json"
+        write_atomic(path, spec.model_dump_json(by_alias=True, indent=2), mode=PRIVATE)
+        command += ["--spec", str(path)]
+    with layout.log.open("ab") as log:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            start_new_session=True,
+        )
+
+    def gone() -> str | None:
+        code = process.poll()
+        return None if code is None else f"it ended with exit code {code}"
+
+    return _client(directory).wait_until_started(gone)
+
+
+def _show(details: dict[str, Any], output: Format) -> None:
+    if output is Format.JSON:
+        print_json(details)
+        sys.stdout.flush()
+        return
+    lines = [f"lab        {details['directory']}"]
+    lines += [
+        f"proxmox    {host['endpoint']}  ({host['name']}: {', '.join(host['nodes'])})"
+        for host in details["proxmox"]["hosts"]
+    ]
+    lines += [
+        f"user       {details['proxmox']['username']}  password {details['proxmox']['password']}",
+        f"API token  {details['proxmox']['api_token']}",
+        f"factory    {details['factory']['url']}",
+        f"CA file    {details['ca_file']}",
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
+def status(directory: LabDirectory = HERE, output: Output = Format.TEXT) -> None:
+    """Show the running lab, its addresses and its faults."""
+    details = _client(directory).call("GET", "/status")
+    _show(details, output)
+    if output is Format.TEXT:
+        for fault in details["faults"]:
+            note(f"fault      {fault['id']}: {fault['kind']}, seen {fault['seen']} times")
+
+
+def stop(directory: LabDirectory = HERE) -> None:
+    """Stop the lab; its state stays in its directory."""
+    _client(directory).stop()
+    note("lab stopped")
+
+
+def reset(directory: LabDirectory = HERE) -> None:
+    """Forget all VMs, files, users and changes; keep addresses and passwords."""
+    _client(directory).call("POST", "/reset")
+    note("lab reset")
+
+
+def fault_add(
+    kind: Annotated[str, typer.Argument(help="latency, error, drop, task, vm-locked …")],
+    settings: Annotated[
+        list[str] | None, typer.Argument(help="key=value: path=…, vmid=…, seconds=…, times=…")
+    ] = None,
+    directory: LabDirectory = HERE,
+    output: Output = Format.TEXT,
+) -> None:
+    """Add a fault; see docs/lab.md for kinds and keys."""
+    rule = {"kind": kind, **dict(_setting(text) for text in settings or [])}
+    added = _client(directory).call("POST", "/faults", rule)
+    if output is Format.JSON:
+        print_json(added)
+    else:
+        sys.stdout.write(f"{added['id']}\n")
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, separator, value = text.partition("=")
+    if not separator:
+        raise typer.BadParameter(f"{text!r} is not key=value")
+    if key in {"vmid", "status", "times", "skip", "seed"}:
+        return key, int(value)
+    return key, float(value) if key in {"seconds", "probability"} else value
+
+
+def fault_list(directory: LabDirectory = HERE, output: Output = Format.TEXT) -> None:
+    """List the faults in force and how often each was met."""
+    faults = _client(directory).call("GET", "/faults")
+    if output is Format.JSON:
+        print_json(faults)
+        return
+    for fault in faults:
+        sys.stdout.write(f"{fault['id']}\t{fault['kind']}\tseen {fault['seen']}\n")
+
+
+def fault_clear(
+    fault: Annotated[str | None, typer.Argument(help="One fault's id; all if left out.")] = None,
+    directory: LabDirectory = HERE,
+) -> None:
+    """Take faults back (those in faults.json go by editing that file)."""
+    removed = _client(directory).call("DELETE", f"/faults/{fault}" if fault else "/faults")
+    note(f"{removed['removed']} faults removed")

@@ -1,0 +1,111 @@
+"""The factory's HTTP side."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from talops.files import write_atomic
+from talops.lab.factory import images
+from talops.lab.factory.catalogue import EXTENSIONS, VERSIONS, extensions_of
+from talops.lab.factory.schematic import SchematicError, canonical, schematic_id
+
+if TYPE_CHECKING:
+    from talops.lab.layout import Layout
+    from talops.lab.network import Network
+    from talops.lab.pki import Authority
+
+PORT = 8443
+
+
+class FactoryService:
+    """Schematics that were posted are remembered; everything else is computed."""
+
+    name = "factory"
+
+    def __init__(self, layout: Layout, network: Network, authority: Authority) -> None:
+        self._layout, self._authority = layout, authority
+        self._address = network.address(0, 2)
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> None:
+        app = web.Application()
+        app.router.add_post("/schematics", self._create)
+        app.router.add_get("/schematics/{id}", self._read)
+        app.router.add_get("/versions", self._versions)
+        app.router.add_get("/version/{version}/extensions/official", self._extensions)
+        app.router.add_get("/image/{id}/{version}/{file}", self._image)
+        self._remember(canonical({}))
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        context = self._authority.server_context("factory", [self._address])
+        await web.TCPSite(self._runner, self._address, PORT, ssl_context=context).start()
+
+    async def stop(self) -> None:
+        if self._runner:
+            await self._runner.cleanup()
+            self._runner = None
+
+    def endpoints(self) -> dict[str, Any]:
+        return {"url": f"https://{self._address}:{PORT}"}
+
+    def _remember(self, text: str) -> str:
+        name = schematic_id(text)
+        write_atomic(self._layout.state(self.name) / f"{name}.yaml", text)
+        return name
+
+    def _schematic(self, name: str) -> str | None:
+        path = self._layout.state(self.name) / f"{name}.yaml"
+        return path.read_text(encoding="utf-8") if path.exists() else None
+
+    async def _create(self, request: web.Request) -> web.Response:
+        try:
+            raw = YAML(typ="safe").load(StringIO(await request.text()))
+            text = canonical(raw)
+        except (YAMLError, SchematicError) as error:
+            return web.Response(status=400, text=f"yaml: unmarshal errors:\n  {error}\n")
+        unknown = _unknown_extension(raw)
+        if unknown:
+            return web.Response(
+                status=400, text=f"official extension {unknown!r} is not available\n"
+            )
+        return web.json_response({"id": self._remember(text), "schematic": text}, status=201)
+
+    async def _read(self, request: web.Request) -> web.Response:
+        text = self._schematic(request.match_info["id"])
+        if text is None:
+            return web.Response(status=404, text="schematic not found\n")
+        return web.Response(text=text, content_type="application/yaml")
+
+    async def _versions(self, _: web.Request) -> web.Response:
+        return web.json_response(list(VERSIONS))
+
+    async def _extensions(self, request: web.Request) -> web.Response:
+        version = request.match_info["version"]
+        if version not in VERSIONS:
+            return web.Response(status=404, text=f"version {version} is not available\n")
+        return web.json_response(extensions_of(version))
+
+    async def _image(self, request: web.Request) -> web.Response:
+        info = request.match_info
+        if self._schematic(info["id"]) is None:
+            return web.Response(status=404, text="schematic not found\n")
+        if info["version"] not in VERSIONS:
+            return web.Response(status=404, text=f"version {info['version']} is not available\n")
+        image = images.parse(info["id"], info["version"], info["file"])
+        if image is None:
+            return web.Response(status=400, text=f"unknown image {info['file']!r}\n")
+        headers = {"Content-Disposition": f'attachment; filename="{info["file"]}"'}
+        return web.Response(
+            body=image.content(), headers=headers, content_type="application/octet-stream"
+        )
+
+
+def _unknown_extension(raw: Any) -> str | None:
+    customization = (raw or {}).get("customization") or {}
+    wanted = (customization.get("systemExtensions") or {}).get("officialExtensions") or []
+    return next((str(name) for name in wanted if name not in EXTENSIONS), None)

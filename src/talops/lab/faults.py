@@ -1,0 +1,145 @@
+"""Things that go wrong on purpose, told by the control API or by a file."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KINDS = {
+    "latency": "answer `seconds` later",
+    "error": "answer with HTTP `status` and `message` (when: before or after doing the work)",
+    "drop": "close the connection without an answer (when: before or after doing the work)",
+    "task": "fail tasks of type `task` at `step` with `message`",
+    "stall": "make the step `step` of tasks of type `task` take `seconds`",
+    "vm-locked": "VM `vmid` is locked (`message` names the lock, default backup)",
+    "storage-full": "storage `storage` has no space left",
+    "token-revoked": "the API token `token` is refused",
+    "clock-skew": "the host's clock is `seconds` ahead (or behind, if negative)",
+    "node-offline": "node `node` does not answer",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One rule. Empty fields match anything; it fires `times` times after `skip` matches."""
+
+    kind: str
+    id: str = ""
+    host: str = ""  # the Proxmox installation
+    node: str = ""
+    method: str = ""
+    path: str = ""  # regular expression, searched in the path below /api2/json
+    vmid: int = 0
+    storage: str = ""
+    token: str = ""
+    task: str = ""
+    step: str = ""
+    status: int = 500
+    message: str = ""
+    seconds: float = 0.0
+    when: str = "before"
+    times: int = 0  # 0: always
+    skip: int = 0
+    probability: float = 1.0
+    seed: int = 0
+
+    def matches(self, kind: str, facts: dict[str, Any]) -> bool:
+        if kind != self.kind:
+            return False
+        exact = ("host", "node", "method", "vmid", "storage", "token", "task", "step", "when")
+        for name in exact:
+            wanted = getattr(self, name)
+            if wanted and name in facts and facts[name] != wanted:
+                return False
+        return not self.path or bool(re.search(self.path, facts.get("path", "")))
+
+
+def parse(raw: dict[str, Any]) -> Fault:
+    known = {field.name for field in fields(Fault)}
+    unknown = set(raw) - known
+    if unknown or raw.get("kind") not in KINDS:
+        what = f"unknown keys {sorted(unknown)}" if unknown else f"unknown kind {raw.get('kind')!r}"
+        raise TalopsError(
+            f"not a fault: {what}", hint=f"kinds: {', '.join(KINDS)}; see `talops lab fault --help`"
+        )
+    return Fault(**raw)
+
+
+class Faults:
+    """The rules in force, how often each has fired, and the file that adds more."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._stamp: tuple[int, int] | None = None
+        self._by_api: dict[str, Fault] = {}
+        self._by_file: dict[str, Fault] = {}
+        self._seen: dict[str, int] = {}
+        self._dice: dict[str, random.Random] = {}
+        self._next = 0
+        self.problem = ""
+
+    def add(self, fault: Fault) -> Fault:
+        self._next += 1
+        named = Fault(**{**vars(fault), "id": fault.id or f"fault-{self._next}"})
+        self._by_api[named.id] = named
+        self._seen.pop(named.id, None)
+        return named
+
+    def remove(self, fault_id: str | None) -> int:
+        """Take one rule back, or all; the file's rules go only by editing the file."""
+        gone = list(self._by_api) if fault_id is None else [fault_id]
+        return sum(self._by_api.pop(name, None) is not None for name in gone)
+
+    def listing(self) -> list[dict[str, Any]]:
+        self._reread()
+        rules = [*self._by_api.values(), *self._by_file.values()]
+        return [{**vars(rule), "seen": self._seen.get(rule.id, 0)} for rule in rules]
+
+    def find(self, kind: str, **facts: Any) -> Fault | None:
+        """The first rule that fires now; asking counts, so ask once per occasion."""
+        self._reread()
+        if not self._by_api and not self._by_file:
+            return None
+        for rule in (*self._by_api.values(), *self._by_file.values()):
+            if rule.matches(kind, facts) and self._fires(rule):
+                return rule
+        return None
+
+    def _fires(self, rule: Fault) -> bool:
+        seen = self._seen.get(rule.id, 0)
+        self._seen[rule.id] = seen + 1
+        if seen < rule.skip or (rule.times and seen >= rule.skip + rule.times):
+            return False
+        dice = self._dice.setdefault(rule.id, random.Random(rule.seed))  # noqa: S311  (repeatable)
+        return rule.probability >= 1 or dice.random() < rule.probability
+
+    def _reread(self) -> None:
+        try:
+            info = self._file.stat()
+        except FileNotFoundError:
+            self._by_file, self._stamp = {}, None
+            return
+        stamp = (info.st_mtime_ns, info.st_size)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            rules = [parse(raw) for raw in json.loads(self._file.read_text(encoding="utf-8"))]
+        except (ValueError, TypeError, TalopsError) as error:
+            # Half-written by an editor: keep the old rules, say why in `lab status`.
+            self.problem = f"{self._file}: {error}"
+            return
+        self.problem = ""
+        self._by_file = {
+            name: Fault(**{**vars(rule), "id": name})
+            for number, rule in enumerate(rules)
+            for name in [rule.id or f"file-{number}"]
+        }

@@ -1,0 +1,206 @@
+"""Power: start, stop, shutdown, reboot, reset, and what the guest is told."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from talops.lab.machine import Disk, Machine, Nic, StaticNetwork
+from talops.lab.proxmox.checks import perm
+from talops.lab.proxmox.drives import is_cdrom, is_cloudinit, parse, parse_size
+from talops.lab.proxmox.errors import failed
+from talops.lab.proxmox.routing import route
+from talops.lab.proxmox.vms import Vm, find, need_unlocked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.lab.proxmox.call import Call
+    from talops.lab.proxmox.hypervisor import Hypervisor
+    from talops.lab.proxmox.tasks import Task
+
+POWER = perm("/vms/{vmid}", "VM.PowerMgmt")
+
+
+@route(
+    "POST",
+    "/nodes/{node}/qemu/{vmid}/status/start",
+    "skiplock:bool stateuri:str timeout:int:0.. machine:str force-cpu:str migratedfrom:str",
+    POWER,
+)
+def start(call: Call) -> str:
+    vm = find(call.pve, call.node, call.vmid)
+    if vm.is_template:
+        raise failed("you can't start a vm if it's a template")
+
+    async def work(task: Task) -> None:
+        async with call.pve.locks.config(vm.vmid):
+            current = find(call.pve, call.node, vm.vmid)
+            need_unlocked(call.pve, current)
+            if current.is_running:
+                raise failed(f"VM {vm.vmid} already running")
+            await power_on(call.pve, task, current)
+
+    return call.start("qmstart", str(vm.vmid), work)
+
+
+@route(
+    "POST",
+    "/nodes/{node}/qemu/{vmid}/status/stop",
+    "skiplock:bool timeout:int:0.. keepActive:bool overrule-shutdown:bool",
+    POWER,
+)
+def stop(call: Call) -> str:
+    return _off(call, "qmstop", graceful=False)
+
+
+@route(
+    "POST",
+    "/nodes/{node}/qemu/{vmid}/status/shutdown",
+    "skiplock:bool timeout:int:0.. forceStop:bool keepActive:bool",
+    POWER,
+)
+def shutdown(call: Call) -> str:
+    return _off(call, "qmshutdown", graceful=True)
+
+
+def _off(call: Call, kind: str, *, graceful: bool) -> str:
+    vm = find(call.pve, call.node, call.vmid)
+
+    async def work(task: Task) -> None:
+        async with call.pve.locks.config(vm.vmid):
+            current = find(call.pve, call.node, vm.vmid)
+            if not call.get("skiplock"):
+                need_unlocked(call.pve, current)
+            await task.step("power-off")
+            await power_off(call.pve, current, graceful=graceful)
+
+    return call.start(kind, str(vm.vmid), work)
+
+
+@route("POST", "/nodes/{node}/qemu/{vmid}/status/reboot", "timeout:int:0..", POWER)
+def reboot(call: Call) -> str:
+    """A clean shutdown and a start, with pending changes applied."""
+    return _again(call, "qmreboot", graceful=True)
+
+
+@route("POST", "/nodes/{node}/qemu/{vmid}/status/reset", "skiplock:bool", POWER)
+def reset(call: Call) -> str:
+    return _again(call, "qmreset", graceful=False)
+
+
+def _again(call: Call, kind: str, *, graceful: bool) -> str:
+    vm = find(call.pve, call.node, call.vmid)
+    if not vm.is_running:
+        raise failed(f"VM {vm.vmid} not running")
+
+    async def work(task: Task) -> None:
+        async with call.pve.locks.config(vm.vmid):
+            current = find(call.pve, call.node, vm.vmid)
+            need_unlocked(call.pve, current)
+            await power_off(call.pve, current, graceful=graceful)
+            await power_on(call.pve, task, find(call.pve, call.node, vm.vmid))
+
+    return call.start(kind, str(vm.vmid), work)
+
+
+async def power_on(pve: Hypervisor, task: Task, vm: Vm) -> None:
+    await task.step("power-on")
+    machine = describe(pve, vm)
+    _check_devices(pve, vm, machine)
+    await pve.machines.power_on(machine)
+    since = int(pve.clock.now())
+    pve.vms.put(vm.key, replace(vm, running=dict(vm.config), since=since))
+
+
+async def power_off(pve: Hypervisor, vm: Vm, *, graceful: bool) -> None:
+    if not vm.is_running:
+        return
+    await pve.machines.power_off(uuid_of(vm), graceful=graceful)
+    pve.vms.put(vm.key, replace(pve.vms[vm.key], running=None, since=0))
+
+
+# -- what the guest sees -----------------------------------------------------------------------
+
+
+def uuid_of(vm: Vm) -> str:
+    return parse(str(vm.config.get("smbios1", "")), "uuid").get("uuid", f"vm-{vm.vmid}")
+
+
+def describe(pve: Hypervisor, vm: Vm) -> Machine:
+    """The machine as it would boot now; refuses what a real host could not start."""
+    config, node = vm.config, pve.nodes[vm.node]
+    cdrom: Path | None = None
+    found: list[Disk] = []
+    network: StaticNetwork | None = None
+    for slot, drive in vm.drives().items():
+        if drive["file"] in {"none", "cdrom"}:
+            continue
+        volume = pve.storages.volume(drive["file"], vm.node)
+        if is_cloudinit(drive):
+            network = static_network(vm)
+        elif is_cdrom(drive):
+            cdrom = cdrom or volume.path
+        elif slot not in {"efidisk0", "tpmstate0"}:
+            size = parse_size(drive["size"]) if "size" in drive else volume.size
+            found.append(Disk(slot, size, drive.get("serial", ""), volume.path))
+    efi = vm.drives().get("efidisk0", {})
+    return Machine(
+        uuid=uuid_of(vm),
+        vmid=vm.vmid,
+        node=node.name,
+        name=vm.name,
+        cores=vm.cores,
+        memory=vm.memory,
+        nics=_nics(pve, vm),
+        disks=tuple(_boot_first(vm, found)),
+        cdrom=cdrom,
+        network=network,
+        uefi=config.get("bios") == "ovmf",
+        secureboot=efi.get("pre-enrolled-keys") == "1",
+        tpm="tpmstate0" in config,
+        pci=pve.devices_of(vm),
+    )
+
+
+def _boot_first(vm: Vm, found: list[Disk]) -> list[Disk]:
+    order = parse(str(vm.config.get("boot", "")), "legacy").get("order", "").split(";")
+    return sorted(found, key=lambda disk: order.index(disk.slot) if disk.slot in order else 99)
+
+
+def _nics(pve: Hypervisor, vm: Vm) -> tuple[Nic, ...]:
+    found = []
+    for key in sorted(
+        (k for k in vm.config if re.fullmatch(r"net\d+", k)), key=lambda k: int(k[3:])
+    ):
+        options = parse(vm.config[key], "model")
+        mac = next(value for value in options.values())
+        bridge = options.get("bridge", "")
+        if bridge and not pve.has_bridge(vm.node, bridge):
+            raise failed(f"bridge '{bridge}' does not exist")
+        vlan, mtu = options.get("tag"), options.get("mtu")
+        found.append(Nic(mac, bridge, int(vlan) if vlan else None, int(mtu) if mtu else None))
+    return tuple(found)
+
+
+def static_network(vm: Vm) -> StaticNetwork | None:
+    """What the cloud-init drive tells the guest about its first interface."""
+    options = parse(str(vm.config.get("ipconfig0", "")), "ip")
+    address = options.get("ip", "")
+    if not address or address == "dhcp":
+        return None
+    servers = str(vm.config.get("nameserver", "")).split()
+    search = vm.config.get("searchdomain")
+    return StaticNetwork(
+        address, options.get("gw"), tuple(servers), str(search) if search else None
+    )
+
+
+def _check_devices(pve: Hypervisor, vm: Vm, machine: Machine) -> None:
+    for other in pve.vms.values():
+        if other.vmid == vm.vmid or not other.is_running or other.node != vm.node:
+            continue
+        taken = set(machine.pci) & set(pve.devices_of(other))
+        if taken:
+            raise failed(f"PCI device '{min(taken)}' already in use by VMID '{other.vmid}'")

@@ -1,0 +1,239 @@
+"""Storages: what they may hold, how they name volumes, how full they are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from talops.lab.proxmox.drives import GIB
+from talops.lab.proxmox.errors import PveError, failed
+
+if TYPE_CHECKING:
+    from talops.lab.faults import Faults
+    from talops.lab.proxmox.store import Document, Table
+
+FILE_TYPES = frozenset({"dir", "nfs", "cifs", "btrfs", "cephfs", "glusterfs"})
+ALWAYS_SHARED = frozenset({"nfs", "cifs", "rbd", "cephfs", "iscsi", "pbs"})
+DEFAULT_SIZE = 200 * GIB
+FOLDERS = {
+    "iso": "template/iso",
+    "vztmpl": "template/cache",
+    "import": "import",
+    "snippets": "snippets",
+}
+FORMATS = {"iso": "iso", "snippets": "snippet"}
+
+
+@dataclass(frozen=True)
+class Volume:
+    """`used` is what it takes on the storage; `file` holds its first bytes, if it has any."""
+
+    volid: str
+    node: str  # empty on shared storages
+    content: str
+    format: str
+    size: int
+    used: int = 0
+    vmid: int = 0
+    ctime: int = 0
+    file: str = ""
+    base: str = ""
+
+    @property
+    def storage(self) -> str:
+        return self.volid.split(":", 1)[0]
+
+    @property
+    def key(self) -> str:
+        return f"{self.node}|{self.volid}"
+
+    @property
+    def path(self) -> Path | None:
+        return Path(self.file) if self.file else None
+
+
+class Storages:
+    """The storage configuration and the volumes on it."""
+
+    def __init__(
+        self,
+        config: Table[Document],
+        capacity: Table[Document],
+        volumes: Table[Volume],
+        *,
+        root: Path,
+        faults: Faults,
+        host: str,
+    ) -> None:
+        self.config, self.capacity, self.volumes = config, capacity, volumes
+        self._root, self._faults, self._host = root, faults, host
+
+    def get(self, storage: str) -> Document:
+        found = self.config.get(storage)
+        if found is None:
+            raise failed(f"storage '{storage}' does not exist")
+        return found
+
+    def on_node(self, storage: str, node: str) -> Document:
+        """The storage's configuration, if it is usable on that node."""
+        found = self.get(storage)
+        nodes = str(found.get("nodes", ""))
+        if nodes and node not in nodes.split(","):
+            raise failed(f"storage '{storage}' is not available on node '{node}'")
+        if found.get("disable"):
+            raise failed(f"storage '{storage}' is disabled")
+        return found
+
+    def available(self, node: str) -> list[Document]:
+        return [
+            entry
+            for entry in self.config.values()
+            if not entry.get("nodes") or node in str(entry["nodes"]).split(",")
+        ]
+
+    def shared(self, storage: str) -> bool:
+        found = self.get(storage)
+        return bool(found.get("shared")) or found["type"] in ALWAYS_SHARED
+
+    def file_based(self, storage: str) -> bool:
+        return self.get(storage)["type"] in FILE_TYPES
+
+    def need_content(self, storage: str, node: str, content: str) -> None:
+        found = self.on_node(storage, node)
+        if content not in str(found.get("content", "")).split(","):
+            raise failed(f"storage '{storage}' does not support content-type '{content}'")
+
+    # -- space ---------------------------------------------------------------------------------
+
+    def total(self, storage: str) -> int:
+        entry = self.capacity.get(storage)
+        return int(entry["bytes"]) if entry else DEFAULT_SIZE
+
+    def used(self, storage: str, node: str) -> int:
+        where = "" if self.shared(storage) else node
+        return sum(
+            volume.used
+            for volume in self.volumes.values()
+            if volume.node == where and volume.storage == storage
+        )
+
+    def status(self, storage: str, node: str) -> dict[str, Any]:
+        found = self.get(storage)
+        total, used = self.total(storage), self.used(storage, node)
+        if self._faults.find("storage-full", host=self._host, node=node, storage=storage):
+            used = total
+        enabled = 0 if found.get("disable") else 1
+        return {
+            "type": found["type"],
+            "content": found.get("content", ""),
+            "shared": int(self.shared(storage)),
+            "enabled": enabled,
+            "active": enabled,
+            "total": total,
+            "used": min(used, total),
+            "avail": max(total - used, 0),
+        }
+
+    def reserve(self, storage: str, node: str, size: int, name: str) -> None:
+        """Refuse, in the words of that kind of storage, if `size` bytes do not fit."""
+        if self.status(storage, node)["avail"] >= size:
+            return
+        found = self.get(storage)
+        kind = found["type"]
+        if kind == "zfspool":
+            raise failed(f"zfs error: cannot create '{found.get('pool')}/{name}': out of space")
+        if kind == "lvmthin":
+            pool = f"{found.get('vgname')}/{found.get('thinpool')}"
+            raise failed(
+                f"lvcreate '{found.get('vgname')}/{name}' error:   Cannot create new thin volume, "
+                f"free space in thin pool {pool} reached threshold."
+            )
+        if kind == "lvm":
+            raise failed(
+                f"lvcreate '{found.get('vgname')}/{name}' error:   Volume group "
+                f'"{found.get("vgname")}" has insufficient free space'
+            )
+        raise failed(f"unable to create image: {name}: No space left on device")
+
+    # -- volumes -------------------------------------------------------------------------------
+
+    def find(self, volid: str, node: str) -> Volume | None:
+        storage = volid.split(":", 1)[0]
+        if storage not in self.config:
+            return None
+        where = "" if self.shared(storage) else node
+        return self.volumes.get(f"{where}|{volid}")
+
+    def volume(self, volid: str, node: str) -> Volume:
+        found = self.find(volid, node)
+        if found is None:
+            self.get(volid.split(":", 1)[0])
+            raise failed(f"volume '{volid}' does not exist")
+        return found
+
+    def listing(self, storage: str, node: str) -> list[Volume]:
+        where = "" if self.shared(storage) else node
+        return [v for v in self.volumes.values() if v.storage == storage and v.node == where]
+
+    def of_vm(self, vmid: int, node: str) -> list[Volume]:
+        return [v for v in self.volumes.values() if v.vmid == vmid and v.node in {"", node}]
+
+    def thick(self, storage: str) -> bool:
+        found = self.get(storage)
+        return found["type"] == "lvm" or (found["type"] == "zfspool" and not found.get("sparse"))
+
+    def folder(self, storage: str, node: str) -> Path:
+        """Where the lab keeps this storage's files."""
+        where = "shared" if self.shared(storage) else node
+        return self._root / where / storage
+
+    def free_name(self, storage: str, node: str, vmid: int, format_: str, *, base: str = "") -> str:
+        """The first free `vm-ID-disk-N` there, as a volume id."""
+        taken = {
+            int(match[1])
+            for volume in self.listing(storage, node)
+            if (match := re.search(rf"(?:vm|base)-{vmid}-disk-(\d+)(?:\.\w+)?$", volume.volid))
+        }
+        number = next(n for n in range(10_000) if n not in taken)
+        return self.name(storage, vmid, f"vm-{vmid}-disk-{number}", format_, base=base)
+
+    def name(self, storage: str, vmid: int, name: str, format_: str, *, base: str = "") -> str:
+        if self.file_based(storage):
+            own = f"{vmid}/{name}.{format_}"
+            return f"{storage}:{base}/{own}" if base else f"{storage}:{own}"
+        if base and self.get(storage)["type"] == "zfspool":
+            return f"{storage}:{base}/{name}"
+        return f"{storage}:{name}"
+
+    def default_format(self, storage: str, wanted: str | None = None) -> str:
+        if not self.file_based(storage):
+            return "raw"
+        return wanted or "raw"
+
+    def host_path(self, volume: Volume) -> str:
+        """The path as the host's own tools would show it."""
+        found = self.get(volume.storage)
+        name = volume.volid.split(":", 1)[1]
+        kind = found["type"]
+        if kind in FILE_TYPES:
+            root = found.get("path") or f"/mnt/pve/{volume.storage}"
+            if volume.content in FOLDERS:
+                return f"{root}/{FOLDERS[volume.content]}/{name.split('/')[-1]}"
+            return f"{root}/images/{name}"
+        if kind == "zfspool":
+            return f"/dev/zvol/{found.get('pool')}/{name.split('/')[-1]}"
+        return f"/dev/{found.get('vgname', volume.storage)}/{name}"
+
+    def remove(self, volume: Volume) -> None:
+        users = [v.volid for v in self.volumes.values() if v.base == volume.volid]
+        if users:
+            raise failed(f"base volume '{volume.volid}' is still in use by linked cloned volume(s)")
+        if volume.path:
+            volume.path.unlink(missing_ok=True)
+        self.volumes.drop(volume.key)
+
+
+def missing_storage(storage: str) -> PveError:
+    return failed(f"storage '{storage}' does not exist")

@@ -1,0 +1,139 @@
+"""Creating and destroying VMs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from talops.lab.proxmox import disks
+from talops.lab.proxmox.checks import perm
+from talops.lab.proxmox.drives import is_drive
+from talops.lab.proxmox.errors import PveError, denied, failed
+from talops.lab.proxmox.pools import add_to_pool, leave_pool
+from talops.lab.proxmox.routing import route
+from talops.lab.proxmox.vmconfig import check_rights, normalise, with_identity
+from talops.lab.proxmox.vmparams import CREATE
+from talops.lab.proxmox.vms import Vm, find, need_unlocked
+
+if TYPE_CHECKING:
+    from talops.lab.proxmox.call import Call
+    from talops.lab.proxmox.storages import Volume
+    from talops.lab.proxmox.tasks import Task
+
+
+@route("POST", "/nodes/{node}/qemu", CREATE)
+def create(call: Call) -> str:
+    pve, vmid, pool = call.pve, call.vmid, call.get("pool")
+    if pool and pool not in pve.pools:
+        raise failed(f"pool '{pool}' does not exist")
+    if not call.may(f"/vms/{vmid}", "VM.Allocate") and not (
+        pool and call.may(f"/pool/{pool}", "VM.Allocate")
+    ):
+        raise denied(f"/vms/{vmid}, VM.Allocate")
+    config = normalise(call.params)
+    check_rights(call, config, vmid, pool)
+    taken = pve.vms.get(str(vmid))
+    if taken:
+        raise failed(
+            f"unable to create VM {vmid} - VM {vmid} already exists on node '{taken.node}'"
+        )
+    _check_storages(call, config)
+    pve.vms.put(str(vmid), Vm(vmid, call.node, {"lock": "create"}))
+
+    async def work(task: Task) -> None:
+        await _build(call, task, config)
+
+    return call.start("qmcreate", str(vmid), work)
+
+
+def _check_storages(call: Call, config: dict[str, Any]) -> None:
+    for key, drive in config.items():
+        if not is_drive(key):
+            continue
+        storage = disks.storage_of(drive)
+        if storage and disks.is_new(drive):
+            call.pve.storages.need_content(storage, call.node, "images")
+        elif storage:
+            call.pve.storages.on_node(storage, call.node)
+
+
+async def _build(call: Call, task: Task, config: dict[str, Any]) -> None:
+    pve, vmid = call.pve, call.vmid
+    made: list[Volume] = []
+    final = dict(config)
+    try:
+        async with pve.locks.config(vmid):
+            for key in sorted(key for key in config if is_drive(key)):
+                final[key], volume = await disks.attach(
+                    pve, task, call.node, vmid, key, config[key]
+                )
+                if volume:
+                    made.append(volume)
+            await task.step("config")
+    except PveError as error:
+        disks.free_all(pve.storages, made)
+        pve.vms.drop(str(vmid))
+        raise failed(f"unable to create VM {vmid} - {error.message}") from error
+    final = with_identity(final, int(pve.clock.now()))
+    pve.vms.put(str(vmid), Vm(vmid, call.node, final))
+    if call.get("pool"):
+        add_to_pool(pve, call.params["pool"], vmid)
+    if call.get("start"):
+        from talops.lab.proxmox.power import power_on
+
+        await power_on(pve, task, pve.vms[str(vmid)])
+
+
+@route(
+    "DELETE",
+    "/nodes/{node}/qemu/{vmid}",
+    "purge:bool destroy-unreferenced-disks:bool skiplock:bool",
+    perm("/vms/{vmid}", "VM.Allocate"),
+)
+def destroy(call: Call) -> str:
+    vm = find(call.pve, call.node, call.vmid)
+    _check_destroyable(call, vm)
+
+    async def work(task: Task) -> None:
+        async with call.pve.locks.config(vm.vmid):
+            await _remove(call, task)
+
+    return call.start("qmdestroy", str(vm.vmid), work)
+
+
+def _check_destroyable(call: Call, vm: Vm) -> None:
+    if vm.is_running:
+        raise failed(f"VM {vm.vmid} is running - destroy failed")
+    if vm.config.get("protection"):
+        raise failed(f"can't remove VM {vm.vmid} - protection mode enabled")
+    if f"vm:{vm.vmid}" in call.pve.ha and not call.get("purge"):
+        raise failed(
+            f"unable to remove VM {vm.vmid} - used in HA resources and purge parameter not set."
+        )
+
+
+async def _remove(call: Call, task: Task) -> None:
+    pve = call.pve
+    vm = find(pve, call.node, call.vmid)
+    _check_destroyable(call, vm)
+    if not call.get("skiplock"):
+        need_unlocked(pve, vm)
+    await task.step("destroy", f"destroy VM {vm.vmid}")
+    owned = pve.storages.of_vm(vm.vmid, vm.node)
+    bases = {volume.volid for volume in owned}
+    users = [v for v in pve.storages.volumes.values() if v.base in bases and v.vmid != vm.vmid]
+    if users:
+        raise failed(f"base volume '{users[0].base}' is still in use by linked cloned volume(s)")
+    for volume in sorted(owned, key=lambda v: v.base == ""):
+        pve.storages.remove(volume)
+    pve.vms.drop(vm.key)
+    leave_pool(pve, vm.vmid)
+    if call.get("purge"):
+        pve.ha.drop(f"vm:{vm.vmid}")
+    await pve.machine_gone(vm)
+
+
+def replaced(vm: Vm, **config: Any) -> Vm:
+    """The VM with some keys set, or removed where the value is None."""
+    merged = {**vm.config, **config}
+    return replace(vm, config={key: value for key, value in merged.items() if value is not None})

@@ -1,0 +1,116 @@
+"""What a lab is made of: hosts, nodes, storages, bridges, devices."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DeviceSpec(_Part):
+    """A PCI device; the defaults are a graphics card that Talos has drivers for."""
+
+    id: str = "0000:01:00.0"
+    iommugroup: int = 14
+    class_: str = Field(default="0x030000", alias="class")
+    vendor: str = "0x10de"
+    device: str = "0x2204"
+    subsystem_vendor: str = "0x1458"
+    subsystem_device: str = "0x403b"
+    vendor_name: str = "NVIDIA Corporation"
+    device_name: str = "GA102 [GeForce RTX 3090]"
+
+
+class NodeSpec(_Part):
+    name: str
+    cores: int = 32
+    memory_gib: int = 128
+    bridges: tuple[str, ...] = ("vmbr0",)
+    devices: tuple[DeviceSpec, ...] = (
+        DeviceSpec(),
+        DeviceSpec.model_validate(
+            {
+                "id": "0000:01:00.1",
+                "class": "0x040300",
+                "device": "0x1aef",
+                "device_name": "GA102 High Definition Audio Controller",
+            }
+        ),
+    )
+
+
+class StorageSpec(_Part):
+    """A storage that exists from the start; `size_gib` is per node unless it is shared."""
+
+    storage: str
+    type: str
+    content: str
+    size_gib: int = 500
+    shared: bool = False
+    nodes: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+
+
+STORAGES = (
+    StorageSpec(
+        storage="local",
+        type="dir",
+        content="iso,vztmpl,backup,import,snippets",
+        size_gib=100,
+        options={"path": "/var/lib/vz"},
+    ),
+    StorageSpec(
+        storage="local-lvm",
+        type="lvmthin",
+        content="images,rootdir",
+        options={"vgname": "pve", "thinpool": "data"},
+    ),
+)
+
+
+class HypervisorSpec(_Part):
+    """One Proxmox installation: a standalone host, or a cluster of several nodes."""
+
+    name: str
+    nodes: tuple[NodeSpec, ...]
+    storages: tuple[StorageSpec, ...] = STORAGES
+
+
+class LabSpec(_Part):
+    """`pace` is how long one step of a task takes, in seconds; 0 is as quick as possible."""
+
+    proxmox: tuple[HypervisorSpec, ...] = (
+        HypervisorSpec(name="pve", nodes=(NodeSpec(name="pve"),)),
+    )
+    pace: float = 0.0
+
+
+def standalone(name: str) -> HypervisorSpec:
+    return HypervisorSpec(name=name, nodes=(NodeSpec(name=name),))
+
+
+def cluster(name: str, nodes: list[str]) -> HypervisorSpec:
+    return HypervisorSpec(name=name, nodes=tuple(NodeSpec(name=node) for node in nodes))
+
+
+def read_spec(path: Path) -> LabSpec:
+    try:
+        return LabSpec.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise TalopsError(
+            f"cannot read the lab's spec: {error.strerror}", where=str(path)
+        ) from error
+    except (ValidationError, ValueError) as error:
+        raise TalopsError(
+            f"not a lab spec: {error}", where=str(path), hint="see docs/lab.md for its keys"
+        ) from error

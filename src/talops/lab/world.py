@@ -1,0 +1,158 @@
+"""A lab: a list of services with one network, one CA and one set of faults."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from talops.errors import ConflictError
+from talops.files import PRIVATE, make_private_directory, write_atomic
+from talops.lab import identity as identities
+from talops.lab.control import Control
+from talops.lab.factory.service import FactoryService
+from talops.lab.faults import Faults
+from talops.lab.layout import Layout
+from talops.lab.network import claim
+from talops.lab.pki import Authority
+from talops.lab.proxmox.service import ProxmoxService
+
+if TYPE_CHECKING:
+    import socket
+    from pathlib import Path
+    from types import TracebackType
+
+    from talops.lab.service import Service
+    from talops.lab.spec import LabSpec
+
+
+class World:
+    """Everything that runs while a lab runs. Use it as an async context manager in tests."""
+
+    def __init__(self, directory: Path, spec: LabSpec | None = None) -> None:
+        make_private_directory(directory)
+        self.layout = Layout(directory.resolve())
+        known = identities.load(self.layout)
+        self.identity = known or identities.new(spec or _default())
+        if known and spec:
+            self.identity = replace(known, spec=spec)
+        self._lock = _lock(self.layout)
+        self.stopping = asyncio.Event()
+        self.network, self._listener = self._claim()
+        self.authority = Authority(self.layout.pki)
+        self.authority.ensure()
+        self.faults = Faults(self.layout.faults)
+        self.proxmox = ProxmoxService(
+            self.identity.spec,
+            layout=self.layout,
+            network=self.network,
+            authority=self.authority,
+            credentials=self.identity.credentials,
+            faults=self.faults,
+        )
+        self.factory = FactoryService(self.layout, self.network, self.authority)
+        # Started in this order and stopped in the reverse one.
+        self.services: list[Service] = [self.factory, self.proxmox]
+        self.control = Control(self)
+
+    def _claim(self) -> tuple[Any, socket.socket]:
+        try:
+            network, listener = claim(self.layout.root, self.identity.network)
+        except BaseException:
+            self._lock.close()
+            raise
+        self.identity = replace(self.identity, network=network.number)
+        self.identity.save(self.layout)
+        return network, listener
+
+    async def start(self) -> None:
+        started: list[Service] = []
+        try:
+            for service in self.services:
+                await service.start()
+                started.append(service)
+            await self.control.start(self._listener)
+        except BaseException:
+            for service in reversed(started):
+                await service.stop()
+            self._listener.close()
+            self._lock.close()
+            raise
+        write_atomic(
+            self.layout.running, json.dumps(self.endpoints(), indent=2) + "\n", mode=PRIVATE
+        )
+
+    async def stop(self) -> None:
+        await self.control.stop()
+        for service in reversed(self.services):
+            await service.stop()
+        self._listener.close()
+        self.layout.running.unlink(missing_ok=True)
+        self._lock.close()
+
+    async def reset(self) -> None:
+        """Forget everything but the lab's identity: empty hosts, same addresses and passwords."""
+        for service in reversed(self.services):
+            await service.stop()
+        shutil.rmtree(self.layout.root / "state", ignore_errors=True)
+        self.faults.remove(None)
+        for service in self.services:
+            await service.start()
+
+    def endpoints(self) -> dict[str, Any]:
+        return {
+            "directory": str(self.layout.root),
+            "pid": os.getpid(),
+            "network": self.network.cidr,
+            "ca_file": str(self.authority.certificate),
+            "control": {"url": self.control.url, "token": self.identity.control_token},
+            **{service.name: service.endpoints() for service in self.services},
+        }
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+
+def _default() -> LabSpec:
+    from talops.lab.spec import LabSpec
+
+    return LabSpec()
+
+
+def _lock(layout: Layout) -> IO[bytes]:
+    """Held as long as the lab runs, and let go by the kernel however it ends."""
+    handle = layout.lock.open("ab")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        handle.close()
+        raise ConflictError(
+            "a lab is already running in this directory",
+            where=str(layout.root),
+            hint=f"talops lab status --dir {layout.root}",
+        ) from None
+    return handle
+
+
+def is_running(layout: Layout) -> bool:
+    if not layout.lock.exists():
+        return False
+    with layout.lock.open("ab") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
