@@ -1,0 +1,1 @@
+"""Cluster + secrets → Talos machine configs; PKI; schematics. Pure: reads and writes nothing."""

@@ -1,0 +1,42 @@
+"""The config contract: which Talos generation a cluster's configs are written for."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from talops.errors import TalopsError
+
+
+class Contract(StrEnum):
+    """Pinned when a cluster is created; an upgrade of Talos never changes it."""
+
+    V1_12 = "1.12"
+    V1_13 = "1.13"
+
+    @classmethod
+    def for_version(cls, talos_version: str) -> Contract:
+        """The newest contract that this version of Talos reads."""
+        match = re.match(r"v?(\d+)\.(\d+)", talos_version)
+        if not match:
+            raise TalopsError(
+                f"{talos_version!r} is no Talos version", hint="write it like v1.12.4"
+            )
+        version = (int(match[1]), int(match[2]))
+        known = [c for c in cls if c.numbers <= version]
+        if not known:
+            raise TalopsError(
+                f"talops writes machine configs for Talos {cls.V1_12} and newer,"
+                f" not for {talos_version}",
+                hint="upgrade the cluster to Talos 1.12 first",
+            )
+        return known[-1]
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        major, minor = self.value.split(".")
+        return int(major), int(minor)
+
+    @property
+    def has_empty_machine_network(self) -> bool:
+        return self is Contract.V1_12

@@ -1,0 +1,125 @@
+"""`$patch: delete`: on a field, on an item of a list, on a whole document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import TalopsError
+from talops.machineconfig.schema.types import MapOf, Special, Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from talops.machineconfig.schema.types import Type
+
+MARK = "$patch"
+_EMPTY = object()
+# A document in which nothing else is left says nothing any more.
+_BARE_KEYS = frozenset({"version", "kind", "name"})
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """`path` to a field; with `key` and `value`, to the item of that list which has them."""
+
+    path: tuple[str, ...]
+    key: str | None = None
+    value: str = ""
+
+    def __str__(self) -> str:
+        item = f"[{self.key}={self.value}]" if self.key else ""
+        return ".".join(self.path) + item
+
+
+def split(document: dict[str, Any]) -> tuple[list[Deletion], dict[str, Any] | None]:
+    """What a patch document deletes, and what remains of it to be merged."""
+    found: list[Deletion] = []
+    rest = _without(document, (), found, in_list=False)
+    if rest is _EMPTY or (found and rest.keys() <= _BARE_KEYS):
+        return found, None
+    return found, rest
+
+
+def _without(value: Any, path: tuple[str, ...], found: list[Deletion], *, in_list: bool) -> Any:
+    if isinstance(value, list):
+        return _list_without(value, path, found)
+    if not isinstance(value, dict):
+        return value
+    if value.get(MARK) == "delete":
+        found.append(_item(value, path) if in_list else Deletion(_checked(path)))
+        return _EMPTY
+    kept = {k: _without(v, (*path, k), found, in_list=False) for k, v in value.items()}
+    rest = {k: v for k, v in kept.items() if v is not _EMPTY}
+    return _EMPTY if value and not rest else rest
+
+
+def _list_without(items: list[Any], path: tuple[str, ...], found: list[Deletion]) -> Any:
+    kept = [_without(item, (*path, "[]"), found, in_list=True) for item in items]
+    rest = [item for item in kept if item is not _EMPTY]
+    return _EMPTY if items and not rest else rest
+
+
+def _checked(path: tuple[str, ...]) -> tuple[str, ...]:
+    if "[]" in path:
+        raise TalopsError(f"cannot delete an inner key in '{'.'.join(path)}'")
+    return path
+
+
+def _item(item: dict[str, Any], path: tuple[str, ...]) -> Deletion:
+    for key, value in item.items():
+        if key != MARK:
+            return Deletion(_checked(path[:-1]), key, str(value))
+    raise TalopsError(
+        f"{'.'.join(path[:-1])}: say which item to delete",
+        hint=f"put one field of it beside `{MARK}: delete`",
+    )
+
+
+def apply(deletion: Deletion, document: dict[str, Any], fields: Struct) -> dict[str, Any]:
+    """The document without what the deletion names; what is not there cannot be deleted."""
+    steps = list(_walk(document, deletion, fields))
+    holder, kind = steps[-1]
+    name = deletion.path[-1]
+    if deletion.key is not None:
+        changed = {**holder, name: _remove_item(holder.get(name), deletion)}
+    else:
+        if name not in holder and not isinstance(kind, Struct):
+            raise _missing(deletion)
+        changed = {key: value for key, value in holder.items() if key != name}
+    for (parent, _), part in zip(reversed(steps[:-1]), reversed(deletion.path[:-1]), strict=True):
+        changed = {**parent, part: changed}
+    return changed
+
+
+def _walk(
+    document: dict[str, Any], deletion: Deletion, fields: Struct
+) -> Iterator[tuple[dict[str, Any], Type]]:
+    """Every mapping on the way to the field, each with its type."""
+    value: Any = document
+    kind: Type = fields
+    for part in deletion.path:
+        if not isinstance(value, dict):
+            raise _missing(deletion)
+        yield value, kind
+        value, kind = value.get(part), _inner(kind, part)
+
+
+def _inner(kind: Type, part: str) -> Type:
+    if isinstance(kind, Struct):
+        return kind.fields.get(part, Special.FREE)
+    return kind.value if isinstance(kind, MapOf) else Special.FREE
+
+
+def _remove_item(items: Any, deletion: Deletion) -> list[Any]:
+    for place, item in enumerate(items if isinstance(items, list) else []):
+        if isinstance(item, dict) and str(item.get(deletion.key)) == deletion.value:
+            return [*items[:place], *items[place + 1 :]]
+    raise _missing(deletion)
+
+
+def _missing(deletion: Deletion) -> TalopsError:
+    return TalopsError(
+        f"patch delete: there is no {deletion} to delete",
+        hint="remove the `$patch: delete`, or correct its path",
+    )

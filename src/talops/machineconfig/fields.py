@@ -1,0 +1,93 @@
+"""Fields that Talos does not know, and values of the wrong kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from talops.machineconfig.schema.types import (
+    ListOf,
+    MapOf,
+    Scalar,
+    Special,
+    Struct,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from talops.machineconfig.schema.types import Type
+
+_PAIR = Struct({"crt": Scalar.TEXT, "key": Scalar.TEXT})
+
+
+def unknown_keys(value: Any, kind: Type) -> list[str]:
+    """Dotted paths of every key that Talos' strict reader refuses."""
+    return list(_unknown(value, kind, ""))
+
+
+def _unknown(value: Any, kind: Type, path: str) -> Iterator[str]:
+    kind = _PAIR if kind is Special.PAIR else kind
+    if isinstance(kind, Struct) and isinstance(value, dict):
+        for key, item in value.items():
+            place = f"{path}.{key}" if path else str(key)
+            if key in kind.fields:
+                yield from _unknown(item, kind.fields[key], place)
+            else:
+                yield place
+    elif isinstance(kind, MapOf) and isinstance(value, dict):
+        for key, item in value.items():
+            yield from _unknown(item, kind.value, f"{path}.{key}")
+    elif isinstance(kind, ListOf) and isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _unknown(item, kind.item, f"{path}[{number}]")
+
+
+def wrong_kinds(value: Any, kind: Type, path: str = "") -> Iterator[str]:
+    """`path: what is expected`, for every value of another kind than Talos reads there."""
+    kind = _PAIR if kind is Special.PAIR else kind
+    if value is None or isinstance(kind, Special):
+        return
+    if isinstance(kind, Scalar):
+        if not _fits(value, kind):
+            yield f"{path}: expected {_EXPECTED[kind]}"
+    elif isinstance(kind, ListOf):
+        yield from _wrong_items(value, kind, path)
+    elif isinstance(kind, (Struct, MapOf)):
+        yield from _wrong_fields(value, kind, path)
+
+
+def _wrong_items(value: Any, kind: ListOf, path: str) -> Iterator[str]:
+    if not isinstance(value, list):
+        yield f"{path}: expected a list"
+        return
+    for place, item in enumerate(value):
+        yield from wrong_kinds(item, kind.item, f"{path}[{place}]")
+
+
+def _wrong_fields(value: Any, kind: Struct | MapOf, path: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{path}: expected a mapping"
+        return
+    for key, item in value.items():
+        inner = kind.value if isinstance(kind, MapOf) else kind.fields.get(key)
+        if inner is not None:
+            yield from wrong_kinds(item, inner, f"{path}.{key}" if path else str(key))
+
+
+_EXPECTED = {
+    Scalar.TEXT: "a text (quote it)",
+    Scalar.NUMBER: "a whole number",
+    Scalar.FLAG: "true or false",
+    Scalar.ANY: "a text or a number",
+}
+
+
+def _fits(value: Any, kind: Scalar) -> bool:
+    if isinstance(value, bool):
+        return kind is Scalar.FLAG
+    if isinstance(value, (int, float)):
+        # Talos reads a bare number where it wants a text; 1.30 would lose its zero on the way here.
+        return kind in {Scalar.NUMBER, Scalar.ANY} or (
+            kind is Scalar.TEXT and isinstance(value, int)
+        )
+    return isinstance(value, str) and kind in {Scalar.TEXT, Scalar.ANY}

@@ -1,0 +1,34 @@
+"""One machine config per node: the generated documents, with the user's patches merged in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from talops.machineconfig import yamltext
+from talops.machineconfig.documents import other_documents
+from talops.machineconfig.main_document import main_document
+from talops.machineconfig.patching import apply_patches
+
+if TYPE_CHECKING:
+    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.request import ClusterRequest, NodeRequest
+
+
+@dataclass(frozen=True)
+class MachineConfig:
+    """The whole config of one node. It holds keys, so it never prints its documents."""
+
+    node: str
+    control_plane: bool
+    documents: tuple[dict[str, Any], ...] = field(repr=False)
+
+    def to_yaml(self) -> str:
+        return yamltext.dump_all(self.documents)
+
+
+def generate(cluster: ClusterRequest, node: NodeRequest, bundle: Bundle) -> MachineConfig:
+    documents = [main_document(cluster, node, bundle), *other_documents(cluster, node)]
+    role = cluster.control_plane_patches if node.control_plane else cluster.worker_patches
+    patched = apply_patches(documents, [*cluster.patches, *role, *node.patches])
+    return MachineConfig(node.name, node.control_plane, tuple(patched))

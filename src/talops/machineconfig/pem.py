@@ -1,0 +1,68 @@
+"""PEM as Talos writes it: base64 of the whole PEM on one line, and `ED25519 PRIVATE KEY`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.x509 import Certificate, load_pem_x509_certificate
+
+from talops.errors import TalopsError
+
+PrivateKey = ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+
+_PLAIN_HEADER = b"PRIVATE KEY-----"
+_TALOS_HEADER = b"ED25519 PRIVATE KEY-----"
+_NO_PASSWORD = serialization.NoEncryption()
+
+
+def one_line(pem: bytes) -> str:
+    return base64.b64encode(pem).decode()
+
+
+def from_one_line(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise TalopsError("is not base64 of a PEM block") from None
+
+
+def key_to_pem(key: PrivateKey) -> bytes:
+    if isinstance(key, ed25519.Ed25519PrivateKey):
+        pem = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, _NO_PASSWORD
+        )
+        return pem.replace(_PLAIN_HEADER, _TALOS_HEADER)
+    # SEC1 for elliptic curves, PKCS1 for RSA.
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, _NO_PASSWORD
+    )
+
+
+def key_from_pem(pem: bytes) -> PrivateKey:
+    try:
+        key = serialization.load_pem_private_key(pem.replace(_TALOS_HEADER, _PLAIN_HEADER), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise TalopsError("holds no readable private key") from None
+    if not isinstance(key, PrivateKey):
+        raise TalopsError("holds a key that is neither Ed25519 nor ECDSA nor RSA")
+    return key
+
+
+def certificate_to_pem(certificate: Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def certificate_from_pem(pem: bytes) -> Certificate:
+    try:
+        return load_pem_x509_certificate(pem)
+    except ValueError:
+        raise TalopsError("holds no readable certificate") from None
+
+
+def belong_together(certificate: Certificate, key: PrivateKey) -> bool:
+    form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)

@@ -1,0 +1,243 @@
+"""The documents beside the main one, by kind, and since which contract each is known."""
+
+from __future__ import annotations
+
+from talops.machineconfig.contract import Contract
+from talops.machineconfig.schema.types import (
+    ANY,
+    FLAG,
+    FREE,
+    NUMBER,
+    NUMBERS,
+    PAIR,
+    TEXT,
+    TEXT_MAP,
+    TEXTS,
+    ListOf,
+    Lists,
+    MapOf,
+    Struct,
+    Type,
+    struct,
+)
+
+_LINK: dict[str, Type] = {
+    "up": FLAG,
+    "mtu": NUMBER,
+    "addresses": ListOf(struct(address=TEXT, routePriority=NUMBER)),
+    "routes": ListOf(
+        struct(destination=TEXT, gateway=TEXT, source=TEXT, metric=NUMBER, mtu=NUMBER, table=ANY)
+    ),
+    "multicast": FLAG,
+}
+_DHCP: dict[str, Type] = {
+    "routeMetric": NUMBER,
+    "ignoreHostname": FLAG,
+    "clientIdentifier": TEXT,
+    "duidRaw": TEXT,
+}
+_ENCRYPTION = struct(
+    provider=TEXT,
+    keys=ListOf(
+        struct(
+            slot=NUMBER,
+            static=struct(passphrase=TEXT),
+            nodeID=struct(),
+            kms=struct(endpoint=TEXT),
+            tpm=struct(options=struct(pcrs=NUMBERS), checkSecurebootStatusOnEnroll=FLAG),
+            lockToState=FLAG,
+        )
+    ),
+    cipher=TEXT,
+    keySize=NUMBER,
+    blockSize=NUMBER,
+    options=TEXTS,
+)
+_PROVISIONING = struct(diskSelector=struct(match=TEXT), grow=FLAG, minSize=ANY, maxSize=ANY)
+_MOUNT = struct(readOnly=FLAG, disableAccessTime=FLAG, secure=FLAG)
+_BOND_NUMBERS = (
+    "miimon",
+    "updelay",
+    "downdelay",
+    "arpInterval",
+    "adActorSysPrio",
+    "adUserPortKey",
+    "resendIGMP",
+    "minLinks",
+    "lpInterval",
+    "packetsPerSlave",
+    "numPeerNotif",
+    "tlbLogicalLb",
+    "allSlavesActive",
+    "peerNotifDelay",
+    "missedMax",
+)
+_BOND_TEXTS = (
+    "hardwareAddr",
+    "bondMode",
+    "xmitHashPolicy",
+    "arpValidate",
+    "arpAllTargets",
+    "lacpRate",
+    "failOverMac",
+    "adSelect",
+    "adLACPActive",
+    "primaryReselect",
+)
+_BOND: dict[str, Type] = {
+    "links": TEXTS,
+    "useCarrier": FLAG,
+    "arpIpTargets": TEXTS,
+    "nsIp6Targets": TEXTS,
+    **dict.fromkeys(_BOND_NUMBERS, NUMBER),
+    **dict.fromkeys(_BOND_TEXTS, TEXT),
+}
+_VOLUME: dict[str, Type] = {"provisioning": _PROVISIONING, "encryption": _ENCRYPTION}
+_RINGS = ("rx", "tx", "rx-mini", "rx-jumbo", "rx-buf-len", "cqe-size", "tx-push-buf-len")
+_RING_FLAGS = ("tx-push", "rx-push", "tcp-data-split")
+
+# Kind → fields beside apiVersion, kind and name.
+_NAMED: dict[str, dict[str, Type]] = {
+    "BlackholeRouteConfig": {"metric": NUMBER},
+    "BondConfig": {**_BOND, **_LINK},
+    "BridgeConfig": {
+        "hardwareAddr": TEXT,
+        "links": TEXTS,
+        "stp": struct(enabled=FLAG),
+        "vlan": struct(filtering=FLAG),
+        **_LINK,
+    },
+    "DHCPv4Config": _DHCP,
+    "DHCPv6Config": _DHCP,
+    "DummyLinkConfig": {"hardwareAddr": TEXT, **_LINK},
+    "EthernetConfig": {
+        "features": MapOf(FLAG),
+        "rings": Struct({**dict.fromkeys(_RINGS, NUMBER), **dict.fromkeys(_RING_FLAGS, FLAG)}),
+        "channels": struct(rx=NUMBER, tx=NUMBER, other=NUMBER, combined=NUMBER),
+        "wakeOnLan": TEXTS,
+    },
+    "ExistingVolumeConfig": {
+        "discovery": struct(volumeSelector=struct(match=TEXT)),
+        "mount": _MOUNT,
+    },
+    "ExtensionServiceConfig": {
+        "configFiles": ListOf(struct(content=TEXT, mountPath=TEXT), key=("mountPath",)),
+        "environment": TEXTS,
+    },
+    "ExternalVolumeConfig": {
+        "filesystemType": TEXT,
+        "mount": Struct({**_MOUNT.fields, "virtiofs": struct(tag=TEXT)}),
+    },
+    "HCloudVIPConfig": {"link": TEXT, "apiToken": TEXT},
+    "KmsgLogConfig": {"url": TEXT},
+    "Layer2VIPConfig": {"link": TEXT},
+    "LinkAliasConfig": {"selector": struct(match=TEXT)},
+    "LinkConfig": _LINK,
+    "NetworkRuleConfig": {
+        "portSelector": struct(ports=ListOf(ANY, Lists.REPLACE), protocol=TEXT),
+        "ingress": ListOf(struct(subnet=TEXT, **{"except": TEXT}), Lists.REPLACE),
+    },
+    "PCIDriverRebindConfig": {"targetDriver": TEXT},
+    "RawVolumeConfig": _VOLUME,
+    "RegistryAuthConfig": {
+        "username": TEXT,
+        "password": TEXT,
+        "auth": TEXT,
+        "identityToken": TEXT,
+    },
+    "RegistryMirrorConfig": {
+        "endpoints": ListOf(struct(url=TEXT, overridePath=FLAG)),
+        "skipFallback": FLAG,
+    },
+    "RegistryTLSConfig": {"clientIdentity": PAIR, "ca": TEXT, "insecureSkipVerify": FLAG},
+    "RoutingRuleConfig": {
+        "src": TEXT,
+        "dst": TEXT,
+        "table": ANY,
+        "action": ANY,
+        "iifName": TEXT,
+        "oifName": TEXT,
+        "fwMark": NUMBER,
+        "fwMask": NUMBER,
+    },
+    "StaticHostConfig": {"hostnames": TEXTS},
+    "SwapVolumeConfig": _VOLUME,
+    "TCPProbeConfig": {
+        "interval": ANY,
+        "failureThreshold": NUMBER,
+        "endpoint": TEXT,
+        "timeout": ANY,
+    },
+    "TrustedRootsConfig": {"certificates": TEXT},
+    "UserVolumeConfig": {
+        "volumeType": TEXT,
+        "filesystem": struct(type=TEXT, projectQuotaSupport=FLAG),
+        "mount": _MOUNT,
+        **_VOLUME,
+    },
+    "VLANConfig": {"vlanID": NUMBER, "vlanMode": TEXT, "parent": TEXT, **_LINK},
+    "VRFConfig": {"hardwareAddr": TEXT, "links": TEXTS, "table": ANY, **_LINK},
+    "VolumeConfig": {"mount": _MOUNT, **_VOLUME},
+    "WireguardConfig": {
+        "privateKey": TEXT,
+        "listenPort": NUMBER,
+        "firewallMark": NUMBER,
+        "peers": ListOf(FREE),
+        **_LINK,
+    },
+}
+_UNNAMED: dict[str, dict[str, Type]] = {
+    "EnvironmentConfig": {"variables": TEXT_MAP},
+    "EventSinkConfig": {"endpoint": TEXT},
+    "HostnameConfig": {"auto": TEXT, "hostname": TEXT},
+    "ImageVerificationConfig": {"rules": ListOf(FREE, key=("image",), swap=True)},
+    "KubeSpanConfig": {
+        "enabled": FLAG,
+        "advertiseKubernetesNetworks": FLAG,
+        "allowDownPeerBypass": FLAG,
+        "harvestExtraEndpoints": FLAG,
+        "mtu": NUMBER,
+        "filters": struct(endpoints=TEXTS, excludeAdvertisedNetworks=TEXTS),
+    },
+    "KubeSpanEndpoints": {"extraAnnouncedEndpoints": TEXTS},
+    "NetworkDefaultActionConfig": {"ingress": TEXT},
+    "OOMConfig": {
+        "triggerExpression": TEXT,
+        "cgroupRankingExpression": TEXT,
+        "strictCgroupClassOrdering": FLAG,
+        "sampleInterval": ANY,
+    },
+    "ResolverConfig": {
+        "nameservers": ListOf(struct(address=TEXT)),
+        "searchDomains": struct(domains=TEXTS, disableDefault=FLAG),
+    },
+    "SideroLinkConfig": {"apiUrl": TEXT, "uniqueToken": TEXT},
+    "TimeSyncConfig": {
+        "enabled": FLAG,
+        "bootTimeout": ANY,
+        "ntp": struct(servers=TEXTS),
+        "ptp": struct(devices=TEXTS),
+    },
+    "WatchdogTimerConfig": {"device": TEXT, "timeout": ANY},
+    "ZswapConfig": {"maxPoolPercent": NUMBER, "shrinkerEnabled": FLAG},
+}
+_HEADER: dict[str, Type] = {"apiVersion": TEXT, "kind": TEXT}
+
+NAMED = frozenset(_NAMED)
+KINDS: dict[str, Struct] = {
+    **{kind: Struct({**_HEADER, "name": TEXT, **fields}) for kind, fields in _NAMED.items()},
+    **{kind: Struct({**_HEADER, **fields}) for kind, fields in _UNNAMED.items()},
+}
+SINCE = dict.fromkeys(
+    (
+        "BlackholeRouteConfig",
+        "EnvironmentConfig",
+        "ExternalVolumeConfig",
+        "ImageVerificationConfig",
+        "KubeSpanConfig",
+        "RoutingRuleConfig",
+        "TCPProbeConfig",
+        "VRFConfig",
+    ),
+    Contract.V1_13,
+)

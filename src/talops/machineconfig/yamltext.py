@@ -1,0 +1,156 @@
+"""Plain data ⇄ YAML text: a quick writer in talosctl's own shape, and a reader of Go's dialect."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_INDENT = "    "
+_PLAIN = re.compile(r"[A-Za-z0-9/_.$][A-Za-z0-9/_.$:@%+=,()\"' -]*")
+# What one YAML reader or another takes for something else than a string.
+_LOOKALIKE = re.compile(
+    r"[-+.]?[0-9][-+0-9a-fA-FxXoO_.,:eTZ ]*|\.(inf|nan)|~|[yYnN]|yes|no|on|off|true|false|null",
+    flags=re.IGNORECASE,
+)
+# Printable by JSON's rules, but not by YAML's.
+_ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "\x7f\x85\xa0\u2028\u2029\ufeff"}
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).translate(_ESCAPED)
+
+
+@lru_cache(maxsize=4096)
+def _scalar_text(text: str) -> str:
+    if (
+        _PLAIN.fullmatch(text)
+        and not _LOOKALIKE.fullmatch(text)
+        and ": " not in text
+        and not text.endswith((":", " "))
+    ):
+        return text
+    return _quoted(text)
+
+
+def _block(text: str, indent: str) -> str | None:
+    """Text of several lines in block style, where that is possible without loss."""
+    lines = text.split("\n")
+    if text.startswith((" ", "\n")) or text.endswith("\n\n"):
+        return None
+    if any(line != line.rstrip() or not line.isprintable() for line in lines):
+        return None
+    mark = "|" if lines[-1] == "" else "|-"
+    body = lines[:-1] if lines[-1] == "" else lines
+    return "\n".join([mark, *(indent + line if line else "" for line in body)])
+
+
+def _scalar(value: Any, indent: str) -> str:
+    if isinstance(value, str):
+        return (("\n" in value and _block(value, indent)) or None) or _scalar_text(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    raise TypeError(f"no YAML for {type(value).__name__}")
+
+
+def _write(out: list[str], value: Any, indent: str, lead: str) -> None:
+    """Append `value`; `lead` is what stands before its first line (`key:` or `-`)."""
+    if isinstance(value, dict) and value:
+        _write_map(out, value, indent, lead)
+    elif isinstance(value, (list, tuple)) and value:
+        if lead:
+            out.append(lead)
+        for item in value:
+            _write(out, item, indent + _INDENT, f"{indent}-")
+    else:
+        empty = (
+            "{}" if isinstance(value, dict) else "[]" if isinstance(value, (list, tuple)) else ""
+        )
+        text = empty or _scalar(value, indent)
+        out.append(f"{lead} {text}" if lead else text)
+
+
+def _write_map(out: list[str], value: dict[str, Any], indent: str, lead: str) -> None:
+    in_list = lead.endswith("-")
+    if lead and not in_list:
+        out.append(lead)
+    # The keys of a list item stand two columns behind its dash.
+    inner = lead[:-1] + "  " if in_list else indent
+    for number, (key, item) in enumerate(value.items()):
+        start = f"{lead} " if in_list and number == 0 else inner
+        _write(out, item, inner + _INDENT, f"{start}{_scalar_text(str(key))}:")
+
+
+def dump(document: Any) -> str:
+    out: list[str] = []
+    _write(out, document, "", "")
+    return "\n".join(out) + "\n"
+
+
+def dump_all(documents: Iterable[Any]) -> str:
+    return "---\n".join(dump(document) for document in documents)
+
+
+class _GoConstructor(SafeConstructor):
+    """Scalars as Talos' own reader takes them: 0644 is octal, a date stays text."""
+
+    def construct_yaml_int(self, node: Any) -> int:
+        text = self.construct_scalar(node).replace("_", "")
+        if re.fullmatch(r"[-+]?0[0-7]+", text):
+            return int(text, 8)
+        return int(super().construct_yaml_int(node))
+
+    def construct_text(self, node: Any) -> str:
+        return str(self.construct_scalar(node))
+
+
+_GoConstructor.add_constructor("tag:yaml.org,2002:int", _GoConstructor.construct_yaml_int)
+_GoConstructor.add_constructor("tag:yaml.org,2002:timestamp", _GoConstructor.construct_text)
+
+
+def load_all(text: str, *, where: str) -> list[Any]:
+    """Every document of the text; empty ones are left out."""
+    try:
+        return _read(text, pure=False)
+    except (YAMLError, ValueError):
+        # The quick reader does not take `[https://…]`; what it refuses, the careful one judges.
+        pass
+    try:
+        return _read(text, pure=True)
+    except (YAMLError, ValueError) as error:
+        mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
+        place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
+        raise TalopsError(f"not valid YAML: {_problem(error)}", where=place) from None
+
+
+def _problem(error: Exception) -> str:
+    """What is wrong without the text around it: lines here hold keys."""
+    problem = str(getattr(error, "problem", None) or "not readable")
+    return problem.split(" with value", maxsplit=1)[0]
+
+
+def _read(text: str, *, pure: bool) -> list[Any]:
+    reader = YAML(typ="safe", pure=pure)
+    reader.Constructor = _GoConstructor
+    return [document for document in reader.load_all(text) if document is not None]
+
+
+def load(text: str, *, where: str) -> Any:
+    documents = load_all(text, where=where)
+    if len(documents) != 1:
+        raise TalopsError(f"expected one YAML document, found {len(documents)}", where=where)
+    return documents[0]
