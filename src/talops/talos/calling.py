@@ -1,0 +1,185 @@
+"""How every call is made: routing, deadline, bounded retries, and errors as ours."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
+
+from talops.errors import TalopsError, UnreachableError
+from talops.talos.answers import Answer, Reply, answers, only
+from talops.talos.errors import CallFailedError, NodeDownError, OutcomeUnknownError
+from talops.talos.statuses import error_from
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterable
+
+    from grpclib.client import StreamUnaryMethod, UnaryStreamMethod, UnaryUnaryMethod
+
+    from talops.talos.transport import Link
+
+Q = TypeVar("Q")
+R = TypeVar("R")
+M = TypeVar("M")
+
+TIMEOUT = 15.0
+ATTEMPTS = 3
+FIRST_PAUSE = 0.1
+
+_LOW_LEVEL = (GRPCError, StreamTerminatedError, ProtocolError, TimeoutError, OSError)
+
+
+@dataclass(frozen=True)
+class Route:
+    """Which node a call is for. Empty: the one that is connected to."""
+
+    node: str | None = None
+
+    def metadata(self) -> list[tuple[str, str]]:
+        return [("runtime", "Talos"), *([("node", self.node)] if self.node else [])]
+
+
+class Caller:
+    """Makes calls over one link, for one node behind it."""
+
+    def __init__(self, link: Link, route: Route | None = None) -> None:
+        self.link = link
+        self.route = route or Route()
+        self.where = f"{self.route.node} via {link.where}" if self.route.node else link.where
+        self._metadata = self.route.metadata()
+
+    async def unary(
+        self,
+        method: UnaryUnaryMethod[Q, R],
+        request: Q,
+        *,
+        safe: bool = False,
+        timeout: float = TIMEOUT,  # noqa: ASYNC109  (it travels to the node as grpc-timeout)
+    ) -> R:
+        """One request, one reply. Only a `safe` call is sent again when its reply is lost."""
+        deadline = time.monotonic() + timeout
+        if not safe:
+            await self._connect(deadline)
+            try:
+                return await self._send(method, request, deadline, self._metadata)
+            except UnreachableError as error:
+                raise _unknown(error) from error
+        for attempt in range(ATTEMPTS):
+            try:
+                await self._connect(deadline)
+                return await self._send(method, request, deadline, self._metadata)
+            except UnreachableError as error:
+                pause = FIRST_PAUSE * 4**attempt
+                last = error
+            if attempt + 1 == ATTEMPTS or time.monotonic() + pause >= deadline:
+                break
+            await asyncio.sleep(pause)
+        raise last
+
+    async def one(
+        self,
+        method: UnaryUnaryMethod[Q, Any],
+        request: Q,
+        *,
+        safe: bool = False,
+        timeout: float = TIMEOUT,  # noqa: ASYNC109
+    ) -> Any:
+        """The single message inside the reply of a MachineService-like call."""
+        return only(await self.unary(method, request, safe=safe, timeout=timeout), self.where)
+
+    async def fan_out(
+        self,
+        method: UnaryUnaryMethod[Q, Any],
+        request: Q,
+        nodes: list[str],
+        *,
+        timeout: float = TIMEOUT,  # noqa: ASYNC109
+    ) -> list[Answer[Any]]:
+        """One call that the endpoint spreads over `nodes`; each answers for itself."""
+        metadata = [("runtime", "Talos"), *(("nodes", node) for node in nodes)]
+        deadline = time.monotonic() + timeout
+        await self._connect(deadline)
+        reply: Reply[Any] = await self._send(method, request, deadline, metadata)
+        return answers(reply, self.link.where)
+
+    async def stream(
+        self,
+        method: UnaryStreamMethod[Q, R],
+        request: Q,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> AsyncGenerator[R]:
+        """The items of a server stream, until it ends; it has no deadline unless told."""
+        try:
+            async with method.open(timeout=timeout, metadata=self._metadata) as stream:
+                await stream.send_message(request, end=True)
+                async for item in stream:
+                    yield item
+        except _LOW_LEVEL as error:
+            raise await self._translated(error) from error
+
+    async def upload(
+        self,
+        method: StreamUnaryMethod[Q, Any],
+        parts: AsyncIterable[Q],
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> Any:
+        try:
+            async with method.open(timeout=timeout, metadata=self._metadata) as stream:
+                async for part in parts:
+                    await stream.send_message(part)
+                await stream.end()
+                reply = await stream.recv_message()
+        except _LOW_LEVEL as error:
+            raise await self._translated(error) from error
+        if reply is None:
+            raise CallFailedError("the node answered without a message", where=self.where)
+        return only(reply, self.where)
+
+    async def _connect(self, deadline: float) -> None:
+        """Nothing has been sent as long as this fails, so that its errors leave no doubt."""
+        try:
+            async with asyncio.timeout(max(deadline - time.monotonic(), 0.001)):
+                await self.link.__connect__()
+        except TimeoutError as error:
+            raise NodeDownError(
+                "no connection in time", where=self.where, hint="check that the node is up"
+            ) from error
+
+    async def _send(
+        self,
+        method: UnaryUnaryMethod[Q, R],
+        request: Q,
+        deadline: float,
+        metadata: list[tuple[str, str]],
+    ) -> R:
+        timeout = max(deadline - time.monotonic(), 0.001)
+        try:
+            return await method(request, timeout=timeout, metadata=metadata)
+        except _LOW_LEVEL as error:
+            raise await self._translated(error) from error
+
+    async def _translated(self, error: Exception) -> TalopsError:
+        if isinstance(error, GRPCError):
+            return error_from(error.status, error.message, self.where)
+        if isinstance(error, StreamTerminatedError):
+            return await self.link.loss_error()
+        if isinstance(error, TimeoutError):
+            return NodeDownError(
+                "no answer in time", where=self.where, hint="the node may be overloaded or down"
+            )
+        return NodeDownError(f"the connection failed: {error}", where=self.where)
+
+
+def _unknown(error: UnreachableError) -> UnreachableError:
+    if "connect: " in error.what:  # an endpoint could not dial the node: the call never got there
+        return error
+    return OutcomeUnknownError(
+        f"{error.what}; whether the node acts on the call is unknown",
+        where=error.where,
+        hint="look at the node before you call again",
+    )

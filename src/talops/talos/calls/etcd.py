@@ -1,0 +1,141 @@
+"""etcd on control planes: members, status, alarms, leaving, and moving its data."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf.empty_pb2 import Empty
+
+from talops.talos.answers import failure
+from talops.talos.snapshot import Snapshot, SnapshotWriter, pieces_of
+from talops.talos.wire import common_pb2, machine_pb2
+from talops.talos.wire.machine_grpc import MachineServiceStub
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from talops.talos.calling import Caller
+
+# Moving a leader or rewriting a database takes etcd longer than an ordinary call.
+SLOW = 60.0
+
+
+def member_name(number: int) -> str:
+    """A member's id as etcd's own tools and Talos' resources write it."""
+    return f"{number:x}"
+
+
+@dataclass(frozen=True)
+class EtcdMember:
+    id: int
+    hostname: str
+    peer_urls: tuple[str, ...]
+    client_urls: tuple[str, ...]
+    learner: bool
+
+
+@dataclass(frozen=True)
+class EtcdStatus:
+    member_id: int
+    leader: int
+    protocol_version: str
+    storage_version: str
+    db_size: int
+    db_size_in_use: int
+    raft_index: int
+    raft_term: int
+    raft_applied_index: int
+    learner: bool
+    errors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EtcdAlarm:
+    member_id: int
+    alarm: str
+
+
+class EtcdCalls:
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._stub = MachineServiceStub(caller.link)
+
+    async def members(self, *, local: bool = False) -> list[EtcdMember]:
+        """The members as the cluster agrees on them; `local` asks this member alone."""
+        request = machine_pb2.EtcdMemberListRequest(query_local=local)
+        got = await self._caller.one(self._stub.EtcdMemberList, request, safe=True)
+        return [
+            EtcdMember(m.id, m.hostname, tuple(m.peer_urls), tuple(m.client_urls), m.is_learner)
+            for m in got.members
+        ]
+
+    async def status(self) -> EtcdStatus:
+        got = await self._caller.one(self._stub.EtcdStatus, Empty(), safe=True)
+        m = got.member_status
+        return EtcdStatus(
+            member_id=m.member_id,
+            leader=m.leader,
+            protocol_version=m.protocol_version,
+            storage_version=m.storage_version,
+            db_size=m.db_size,
+            db_size_in_use=m.db_size_in_use,
+            raft_index=m.raft_index,
+            raft_term=m.raft_term,
+            raft_applied_index=m.raft_applied_index,
+            learner=m.is_learner,
+            errors=tuple(m.errors),
+        )
+
+    async def leave(self) -> None:
+        """The node takes itself out of the cluster and wipes its data."""
+        request = machine_pb2.EtcdLeaveClusterRequest()
+        await self._caller.one(self._stub.EtcdLeaveCluster, request, timeout=SLOW)
+
+    async def forfeit_leadership(self) -> str:
+        """The new leader's name; empty when the node did not lead."""
+        request = machine_pb2.EtcdForfeitLeadershipRequest()
+        got = await self._caller.one(self._stub.EtcdForfeitLeadership, request, timeout=SLOW)
+        return str(got.member)
+
+    async def remove_member(self, member_id: int) -> None:
+        request = machine_pb2.EtcdRemoveMemberByIDRequest(member_id=member_id)
+        await self._caller.one(self._stub.EtcdRemoveMemberByID, request)
+
+    async def alarms(self) -> list[EtcdAlarm]:
+        return _alarms(await self._caller.one(self._stub.EtcdAlarmList, Empty(), safe=True))
+
+    async def disarm(self) -> list[EtcdAlarm]:
+        """The alarms that were taken away; disarming twice does no harm."""
+        return _alarms(await self._caller.one(self._stub.EtcdAlarmDisarm, Empty(), safe=True))
+
+    async def defragment(self) -> None:
+        """Rewrite this member's database; it answers nobody meanwhile."""
+        await self._caller.one(self._stub.EtcdDefragment, Empty(), timeout=SLOW)
+
+    async def snapshot(self, path: Path) -> Snapshot:
+        """Save the database to `path`: whole and checked, or not at all."""
+        request = machine_pb2.EtcdSnapshotRequest()
+        with SnapshotWriter(path) as writer:
+            async with aclosing(self._caller.stream(self._stub.EtcdSnapshot, request)) as items:
+                async for item in items:
+                    if error := failure(item.metadata, self._caller.where):
+                        raise error
+                    writer.add(item.bytes)
+            return writer.finish()
+
+    async def recover(self, path: Path) -> None:
+        """Upload a snapshot; `bootstrap(recover_etcd=True)` then starts from it."""
+        await self._caller.upload(self._stub.EtcdRecover, _upload(path))
+
+
+async def _upload(path: Path) -> AsyncGenerator[common_pb2.Data]:
+    for piece in pieces_of(path):
+        yield common_pb2.Data(bytes=piece)
+
+
+def _alarms(got: Any) -> list[EtcdAlarm]:
+    name = machine_pb2.EtcdMemberAlarm.AlarmType.Name
+    return [EtcdAlarm(alarm.member_id, name(alarm.alarm)) for alarm in got.member_alarms]

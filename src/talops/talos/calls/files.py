@@ -1,0 +1,67 @@
+"""Files of a node, read only."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from talops.talos.answers import failure
+from talops.talos.wire import machine_pb2
+from talops.talos.wire.machine_grpc import MachineServiceStub
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from talops.talos.calling import Caller
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+@dataclass(frozen=True)
+class File:
+    """`error` says why a file could not be looked at; the other fields are then empty."""
+
+    name: str
+    size: int
+    mode: int
+    modified: datetime
+    directory: bool
+    link: str
+    error: str
+
+
+class FileCalls:
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._stub = MachineServiceStub(caller.link)
+
+    async def read(self, path: str, *, timeout: float = 60.0) -> bytes:  # noqa: ASYNC109
+        request = machine_pb2.ReadRequest(path=path)
+        parts = []
+        async for item in self._caller.stream(self._stub.Read, request, timeout=timeout):
+            if error := failure(item.metadata, self._caller.where):
+                raise error
+            parts.append(item.bytes)
+        return b"".join(parts)
+
+    async def boot_id(self) -> str:
+        """Differs after every boot: the proof that a node went down and came back."""
+        return (await self.read(BOOT_ID)).decode().strip()
+
+    async def list(self, root: str, *, depth: int = 1) -> AsyncGenerator[File]:
+        request = machine_pb2.ListRequest(root=root, recurse=depth > 1, recursion_depth=depth)
+        async with aclosing(self._caller.stream(self._stub.List, request)) as items:
+            async for item in items:
+                if error := failure(item.metadata, self._caller.where):
+                    raise error
+                yield File(
+                    name=item.relative_name or item.name,
+                    size=item.size,
+                    mode=item.mode,
+                    modified=datetime.fromtimestamp(item.modified, UTC),
+                    directory=item.is_dir,
+                    link=item.link,
+                    error=item.error,
+                )

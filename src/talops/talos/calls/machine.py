@@ -1,0 +1,168 @@
+"""Configuration and power: apply, bootstrap, kubeconfig, reboot, shutdown, reset."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.empty_pb2 import Empty
+
+from talops.redaction import Secret
+from talops.talos.answers import failure
+from talops.talos.errors import CallFailedError
+from talops.talos.wire import machine_pb2 as pb
+from talops.talos.wire.machine_grpc import MachineServiceStub
+
+if TYPE_CHECKING:
+    from talops.talos.calling import Caller
+
+# Applying waits for the node's own validation and, in NO_REBOOT, for its controllers.
+APPLY_TIMEOUT = 60.0
+YEAR = timedelta(days=365)
+
+
+class ApplyMode(IntEnum):
+    REBOOT = 0
+    AUTO = 1
+    NO_REBOOT = 2
+    STAGED = 3
+    TRY = 4
+
+
+class RebootMode(IntEnum):
+    DEFAULT = 0
+    POWERCYCLE = 1
+    FORCE = 2
+
+
+class WipeMode(IntEnum):
+    ALL = 0
+    SYSTEM_DISK = 1
+    USER_DISKS = 2
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What the node did with a config: the mode it chose and what it says about it."""
+
+    mode: ApplyMode
+    details: str
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ClientConfiguration:
+    ca: str
+    certificate: str
+    key: Secret
+    talosconfig: Secret
+
+
+class MachineCalls:
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._stub = MachineServiceStub(caller.link)
+
+    async def apply_configuration(
+        self,
+        config: bytes | str,
+        *,
+        mode: ApplyMode = ApplyMode.AUTO,
+        dry_run: bool = False,
+        try_timeout: timedelta = timedelta(minutes=1),
+    ) -> Applied:
+        """Give the node its machine config; the same one again changes nothing."""
+        request = pb.ApplyConfigurationRequest(
+            data=config.encode() if isinstance(config, str) else config,
+            mode=mode.name,
+            dry_run=dry_run,
+        )
+        if mode is ApplyMode.TRY:
+            request.try_mode_timeout.FromTimedelta(try_timeout)
+        got = await self._caller.one(
+            self._stub.ApplyConfiguration, request, timeout=APPLY_TIMEOUT, safe=dry_run
+        )
+        return Applied(ApplyMode(got.mode), got.mode_details, tuple(got.warnings))
+
+    async def bootstrap(self, *, recover_etcd: bool = False, skip_hash_check: bool = False) -> None:
+        """Start etcd as a new cluster. Never repeated here: the node checks no other node."""
+        request = pb.BootstrapRequest(
+            recover_etcd=recover_etcd, recover_skip_hash_check=skip_hash_check
+        )
+        await self._caller.one(self._stub.Bootstrap, request)
+
+    async def kubeconfig(self) -> Secret:
+        """An admin kubeconfig, made by a control plane for this call."""
+        parts = []
+        async for item in self._caller.stream(self._stub.Kubeconfig, Empty(), timeout=30.0):
+            if error := failure(item.metadata, self._caller.where):
+                raise error
+            parts.append(item.bytes)
+        return Secret(_from_tar(b"".join(parts), self._caller.where))
+
+    async def client_configuration(
+        self, roles: tuple[str, ...] = ("os:admin",), *, ttl: timedelta = YEAR
+    ) -> ClientConfiguration:
+        """A new client certificate, signed by the node."""
+        duration = Duration()
+        duration.FromTimedelta(ttl)
+        request = pb.GenerateClientConfigurationRequest(roles=roles, crt_ttl=duration)
+        got = await self._caller.one(self._stub.GenerateClientConfiguration, request, safe=True)
+        return ClientConfiguration(
+            ca=got.ca.decode(),
+            certificate=got.crt.decode(),
+            key=Secret(got.key.decode()),
+            talosconfig=Secret(got.talosconfig.decode()),
+        )
+
+    async def reboot(self, mode: RebootMode = RebootMode.DEFAULT) -> str:
+        """The id of the action, by which events can be followed."""
+        request = pb.RebootRequest(mode=mode.name)
+        got = await self._caller.one(self._stub.Reboot, request)
+        return str(got.actor_id)
+
+    async def shutdown(self, *, force: bool = False) -> str:
+        got = await self._caller.one(self._stub.Shutdown, pb.ShutdownRequest(force=force))
+        return str(got.actor_id)
+
+    async def reset(
+        self,
+        *,
+        graceful: bool = True,
+        reboot: bool = False,
+        mode: WipeMode = WipeMode.ALL,
+        labels: tuple[str, ...] = (),
+        disks: tuple[str, ...] = (),
+    ) -> str:
+        """Wipe the node: everything, or only the partitions in `labels` and the named `disks`."""
+        request = pb.ResetRequest(
+            graceful=graceful,
+            reboot=reboot,
+            mode=mode.name,
+            system_partitions_to_wipe=[pb.ResetPartitionSpec(label=x, wipe=True) for x in labels],
+            user_disks_to_wipe=disks,
+        )
+        got = await self._caller.one(self._stub.Reset, request)
+        return str(got.actor_id)
+
+    async def rollback(self) -> None:
+        """Boot the installation that was there before the last upgrade."""
+        await self._caller.one(self._stub.Rollback, pb.RollbackRequest())
+
+
+def _from_tar(data: bytes, where: str) -> str:
+    """The one file in an archive that Talos sends without its end marker."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
+            member = archive.next()  # reading the whole index would fail at the missing end
+            file = archive.extractfile(member) if member else None
+            return file.read().decode() if file else ""
+    except (tarfile.TarError, EOFError, OSError, UnicodeDecodeError) as error:
+        raise CallFailedError(
+            f"the kubeconfig archive cannot be read: {error}", where=where
+        ) from error

@@ -1,0 +1,109 @@
+"""Upgrades in both dialects: one call before 1.13, pull and install and reboot since."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from talops.talos.errors import CallFailedError
+from talops.talos.wire import common_pb2, image_pb2, lifecycle_pb2, machine_pb2
+from talops.talos.wire.image_grpc import ImageServiceStub
+from talops.talos.wire.lifecycle_grpc import LifecycleServiceStub
+from talops.talos.wire.machine_grpc import MachineServiceStub
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from talops.talos.calling import Caller
+
+PULL_TIMEOUT = 900.0
+INSTALL_TIMEOUT = 900.0
+
+# Where an installer image belongs: the namespace of Talos' own images.
+_SYSTEM = common_pb2.ContainerdInstance(driver=common_pb2.CRI, namespace=common_pb2.NS_SYSTEM)
+
+
+class Dialect(Enum):
+    """LEGACY checks etcd itself and reboots; LIFECYCLE leaves both to the caller."""
+
+    LEGACY = "legacy"
+    LIFECYCLE = "lifecycle"
+
+
+def dialect_of(release: tuple[int, int]) -> Dialect:
+    return Dialect.LIFECYCLE if release >= (1, 13) else Dialect.LEGACY
+
+
+@dataclass(frozen=True)
+class LayerProgress:
+    layer: str
+    status: str
+    done: int
+    total: int
+
+
+class UpgradeCalls:
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._machine = MachineServiceStub(caller.link)
+        self._lifecycle = LifecycleServiceStub(caller.link)
+        self._images = ImageServiceStub(caller.link)
+
+    async def legacy(self, image: str, *, stage: bool = False, force: bool = False) -> str:
+        """Upgrade and reboot in one go; the id of the action. The data partition is kept."""
+        request = machine_pb2.UpgradeRequest(image=image, preserve=True, stage=stage, force=force)
+        # The node pulls the image before it answers.
+        got = await self._caller.one(self._machine.Upgrade, request, timeout=PULL_TIMEOUT)
+        return str(got.actor_id)
+
+    async def pull(
+        self, image: str, progress: Callable[[LayerProgress], None] = lambda _: None
+    ) -> str:
+        """Fetch the installer; the name it is stored under. Pulling again is harmless."""
+        request = image_pb2.ImageServicePullRequest(containerd=_SYSTEM, image_ref=image)
+        name = ""
+        stream = self._caller.stream(self._images.Pull, request, timeout=PULL_TIMEOUT)
+        async with aclosing(stream):
+            async for item in stream:
+                if item.WhichOneof("response") == "name":
+                    name = item.name
+                else:
+                    progress(_layer(item.pull_progress))
+        if not name:
+            raise CallFailedError(f"{image} was not pulled to its end", where=self._caller.where)
+        return name
+
+    async def install(self, image: str) -> AsyncGenerator[str]:
+        """Write the pulled image beside the running one; it boots with the next reboot."""
+        request = lifecycle_pb2.LifecycleServiceUpgradeRequest(
+            containerd=_SYSTEM, source=lifecycle_pb2.InstallArtifactsSource(image_name=image)
+        )
+        code: int | None = None
+        stream = self._caller.stream(self._lifecycle.Upgrade, request, timeout=INSTALL_TIMEOUT)
+        last = ""
+        async with aclosing(stream):
+            async for item in stream:
+                if item.progress.WhichOneof("response") == "exit_code":
+                    code = item.progress.exit_code
+                elif item.progress.message:
+                    last = item.progress.message
+                    yield last
+        if code != 0:
+            reason = f"exit code {code}" if code is not None else "it ended without an exit code"
+            raise CallFailedError(
+                f"the installer of {image} failed: {reason}; it said last: {last or 'nothing'}",
+                where=self._caller.where,
+                hint="the node still runs its old version; `talops talos dmesg` says more",
+            )
+
+
+def _layer(item: image_pb2.ImageServicePullProgress) -> LayerProgress:
+    status = image_pb2.ImageServicePullLayerProgress.Status.Name(item.progress.status)
+    return LayerProgress(
+        item.layer_id,
+        status.replace("_", " ").lower(),
+        item.progress.offset,
+        item.progress.total,
+    )

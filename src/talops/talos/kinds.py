@@ -1,0 +1,208 @@
+"""The resources that talops reads by meaning, each as a small dataclass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import TYPE_CHECKING
+
+from talops.talos.resources import Kind
+from talops.talos.wire import (
+    spec_block_pb2,
+    spec_cluster_pb2,
+    spec_enums_pb2,
+    spec_etcd_pb2,
+    spec_k8s_pb2,
+    spec_network_pb2,
+    spec_runtime_pb2,
+    spec_time_pb2,
+    spec_v1alpha1_pb2,
+)
+
+if TYPE_CHECKING:
+    from talops.talos.resources import Resource
+    from talops.talos.wire import common_pb2
+
+Address = IPv4Address | IPv6Address
+
+
+@dataclass(frozen=True)
+class Member:
+    id: str
+    node_id: str
+    hostname: str
+    addresses: tuple[Address, ...]
+    machine_type: str  # "control plane", "worker", "init" or "unknown"
+    operating_system: str
+
+
+@dataclass(frozen=True)
+class MachineStatus:
+    """`stage` is maintenance, installing, booting, running …; `unmet` is why it is not ready."""
+
+    stage: str
+    ready: bool
+    unmet: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class BlockDisk:
+    id: str
+    dev_path: str
+    size: int
+    model: str
+    serial: str
+    wwid: str
+    uuid: str
+    transport: str
+    rotational: bool
+    readonly: bool
+    cdrom: bool
+
+
+@dataclass(frozen=True)
+class LinkStatus:
+    name: str
+    alias: str
+    hardware_address: str
+    permanent_address: str
+    up: bool
+    mtu: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class AddressStatus:
+    id: str
+    address: str
+    link: str
+
+
+@dataclass(frozen=True)
+class ServiceStatus:
+    id: str
+    running: bool
+    healthy: bool | None
+
+
+@dataclass(frozen=True)
+class TimeStatus:
+    synced: bool
+    sync_disabled: bool
+
+
+@dataclass(frozen=True)
+class ExtensionVersion:
+    name: str
+    version: str
+
+
+def _member(r: Resource) -> Member:
+    spec = spec_cluster_pb2.MemberSpec.FromString(r.proto_spec)
+    kind = spec_enums_pb2.MachineType.Name(spec.machine_type)
+    return Member(
+        id=r.id,
+        node_id=spec.node_id,
+        hostname=spec.hostname,
+        addresses=tuple(_address(ip) for ip in spec.addresses),
+        machine_type=kind.removeprefix("TYPE_").replace("_", " ").lower(),
+        operating_system=spec.operating_system,
+    )
+
+
+def _machine_status(r: Resource) -> MachineStatus:
+    spec = spec_runtime_pb2.MachineStatusSpec.FromString(r.proto_spec)
+    stage = spec_enums_pb2.RuntimeMachineStage.Name(spec.stage)
+    return MachineStatus(
+        stage=stage.removeprefix("MACHINE_STAGE_").replace("_", " ").lower(),
+        ready=spec.status.ready,
+        unmet=tuple((c.name, c.reason) for c in spec.status.unmet_conditions),
+    )
+
+
+def _disk(r: Resource) -> BlockDisk:
+    spec = spec_block_pb2.DiskSpec.FromString(r.proto_spec)
+    return BlockDisk(
+        id=r.id,
+        dev_path=spec.dev_path,
+        size=spec.size,
+        model=spec.model,
+        serial=spec.serial,
+        wwid=spec.wwid,
+        uuid=spec.uuid,
+        transport=spec.transport,
+        rotational=spec.rotational,
+        readonly=spec.readonly,
+        cdrom=spec.cdrom,
+    )
+
+
+def _link(r: Resource) -> LinkStatus:
+    spec = spec_network_pb2.LinkStatusSpec.FromString(r.proto_spec)
+    return LinkStatus(
+        name=r.id,
+        alias=spec.alias,
+        hardware_address=spec.hardware_addr.hex(":"),
+        permanent_address=spec.permanent_addr.hex(":"),
+        up=spec.operational_state == spec_enums_pb2.OPER_STATE_UP,
+        mtu=spec.mtu,
+        kind=spec.kind,
+    )
+
+
+def _address_status(r: Resource) -> AddressStatus:
+    spec = spec_network_pb2.AddressStatusSpec.FromString(r.proto_spec)
+    prefix = f"{ip_address(spec.address.ip)}/{spec.address.prefix_length}"
+    return AddressStatus(id=r.id, address=prefix, link=spec.link_name)
+
+
+def _service(r: Resource) -> ServiceStatus:
+    spec = spec_v1alpha1_pb2.ServiceSpec.FromString(r.proto_spec)
+    return ServiceStatus(r.id, spec.running, None if spec.unknown else spec.healthy)
+
+
+def _etcd_member(r: Resource) -> str:
+    return spec_etcd_pb2.MemberSpec.FromString(r.proto_spec).member_id
+
+
+def _nodename(r: Resource) -> str:
+    return spec_k8s_pb2.NodenameSpec.FromString(r.proto_spec).nodename
+
+
+def _hostname(r: Resource) -> str:
+    return spec_network_pb2.HostnameStatusSpec.FromString(r.proto_spec).hostname
+
+
+def _time(r: Resource) -> TimeStatus:
+    spec = spec_time_pb2.StatusSpec.FromString(r.proto_spec)
+    return TimeStatus(spec.synced, spec.sync_disabled)
+
+
+def _machine_config(r: Resource) -> str:
+    return r.proto_spec.decode()
+
+
+def _address(ip: common_pb2.NetIP) -> Address:
+    return ip_address(ip.ip[:16])
+
+
+MEMBERS = Kind("cluster", "Members.cluster.talos.dev", _member)
+MACHINE_STATUS = Kind("runtime", "MachineStatuses.runtime.talos.dev", _machine_status)
+DISKS = Kind("runtime", "Disks.block.talos.dev", _disk)
+LINKS = Kind("network", "LinkStatuses.net.talos.dev", _link)
+ADDRESSES = Kind("network", "AddressStatuses.net.talos.dev", _address_status)
+HOSTNAME = Kind("network", "HostnameStatuses.net.talos.dev", _hostname)
+SERVICES = Kind("runtime", "Services.v1alpha1.talos.dev", _service)
+ETCD_MEMBER = Kind("etcd", "EtcdMembers.etcd.talos.dev", _etcd_member)
+NODENAME = Kind("k8s", "Nodenames.kubernetes.talos.dev", _nodename)
+TIME = Kind("runtime", "TimeStatuses.v1alpha1.talos.dev", _time)
+# The whole config, keys included: only for a role that may read it, and never for a log.
+MACHINE_CONFIG = Kind("config", "MachineConfigs.config.talos.dev", _machine_config)
+
+# The only id where a kind has just one resource.
+MACHINE_ID = "machine"
+CONFIG_ID = "v1alpha1"
+LOCAL_ETCD_ID = "local"
+NODENAME_ID = "nodename"
+HOSTNAME_ID = "hostname"
+TIME_ID = "node"

@@ -1,0 +1,104 @@
+"""An etcd snapshot on disk: written whole and checked, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from talops.errors import TalopsError
+from talops.files import PRIVATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+PIECE = 1 << 20
+_DIGEST = 32  # etcd appends the SHA-256 of the database, whose own size is a multiple of 512
+_PAGE = 512
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    path: Path
+    size: int
+    sha256: str
+
+
+class SnapshotWriter:
+    """Collects a snapshot beside its place, and moves it there once it proved whole."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._size = 0
+        self._tail = b""
+        self._database = hashlib.sha256()
+        self._everything = hashlib.sha256()
+
+    def __enter__(self) -> Self:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
+        except OSError as error:
+            raise self._cannot(error) from error
+        self._temporary = Path(name)
+        self._file = os.fdopen(handle, "wb")
+        os.fchmod(handle, PRIVATE)  # it holds every Kubernetes secret
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        with contextlib.suppress(FileNotFoundError):
+            self._temporary.unlink()
+
+    def add(self, piece: bytes) -> None:
+        try:
+            self._file.write(piece)
+        except OSError as error:
+            raise self._cannot(error) from error
+        self._size += len(piece)
+        self._everything.update(piece)
+        # The last 32 bytes are the digest; what they are is known only when nothing follows.
+        held = self._tail + piece
+        self._database.update(held[:-_DIGEST])
+        self._tail = held[-_DIGEST:]
+
+    def finish(self) -> Snapshot:
+        if self._size % _PAGE != _DIGEST or self._database.digest() != self._tail:
+            raise TalopsError(
+                f"the snapshot is damaged or cut off after {self._size} bytes",
+                where=str(self._path),
+                hint="take it again; the file was not written",
+            )
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._temporary.replace(self._path)
+        except OSError as error:
+            raise self._cannot(error) from error
+        return Snapshot(self._path, self._size, self._everything.hexdigest())
+
+    def _cannot(self, error: OSError) -> TalopsError:
+        return TalopsError(
+            f"cannot write: {error.strerror}",
+            where=str(self._path),
+            hint="check free space and permissions, then run the same command again",
+        )
+
+
+def pieces_of(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(PIECE):
+                yield piece
+    except OSError as error:
+        raise TalopsError(f"cannot read: {error.strerror}", where=str(path)) from error

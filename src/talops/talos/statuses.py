@@ -1,0 +1,87 @@
+"""gRPC statuses, as a node or a proxying endpoint reports them, become errors with a next step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grpclib.const import Status
+
+from talops.talos.errors import (
+    AlreadyDoneError,
+    CallFailedError,
+    ForeignCertificateError,
+    InvalidRequestError,
+    NodeDownError,
+    NotAuthorizedError,
+    NotFoundError,
+    PreconditionError,
+    UnsupportedError,
+    WrongCaError,
+)
+
+if TYPE_CHECKING:
+    from talops.errors import TalopsError
+
+
+@dataclass(frozen=True)
+class Meaning:
+    error: type[TalopsError]
+    hint: str | None = None
+
+
+BY_STATUS: dict[Status, Meaning] = {
+    Status.UNAVAILABLE: Meaning(NodeDownError, "check that the node is up and reachable"),
+    Status.DEADLINE_EXCEEDED: Meaning(NodeDownError, "check that the node is up and reachable"),
+    Status.PERMISSION_DENIED: Meaning(
+        NotAuthorizedError, "use a talosconfig with a role that may do this (os:admin may)"
+    ),
+    Status.UNAUTHENTICATED: Meaning(
+        ForeignCertificateError, "use the talosconfig of the cluster that this node belongs to"
+    ),
+    Status.NOT_FOUND: Meaning(NotFoundError),
+    Status.ALREADY_EXISTS: Meaning(AlreadyDoneError),
+    Status.FAILED_PRECONDITION: Meaning(PreconditionError, "wait a moment and try again"),
+    Status.UNIMPLEMENTED: Meaning(
+        UnsupportedError, "check with `talops talos version`; maintenance mode knows fewer calls"
+    ),
+    Status.INVALID_ARGUMENT: Meaning(InvalidRequestError),
+    Status.OUT_OF_RANGE: Meaning(InvalidRequestError),
+}
+
+# An endpoint that proxies to another node reports that node's TLS trouble as Unavailable, and only
+# the text tells the cases apart.
+PROXIED: tuple[tuple[str, Meaning], ...] = (
+    (
+        "certificate signed by unknown authority",
+        Meaning(WrongCaError, "the node belongs to another cluster, or waits in maintenance mode"),
+    ),
+    (
+        "remote error: tls",
+        Meaning(ForeignCertificateError, "the node does not accept the endpoint's certificate"),
+    ),
+)
+
+_OTHER = Meaning(CallFailedError, "`talops talos dmesg` and `talops talos logs machined` say more")
+
+
+def meaning_of(status: Status, message: str) -> Meaning:
+    if status is Status.UNAVAILABLE:
+        for text, meaning in PROXIED:
+            if text in message:
+                return meaning
+    return BY_STATUS.get(status, _OTHER)
+
+
+def error_from(status: Status, message: str | None, where: str) -> TalopsError:
+    text = message or status.name.replace("_", " ").lower()
+    meaning = meaning_of(status, text)
+    return meaning.error(text, where=where, hint=meaning.hint)
+
+
+def status_from_code(code: int) -> Status:
+    """The status of a number on the wire; numbers nobody defined count as UNKNOWN."""
+    try:
+        return Status(code)
+    except ValueError:
+        return Status.UNKNOWN

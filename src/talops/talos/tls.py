@@ -1,0 +1,127 @@
+"""What a failed or lost connection means: which side refused whom, and why."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import TYPE_CHECKING
+
+from talops.talos.credentials import Maintenance, is_maintenance_certificate
+from talops.talos.errors import (
+    ForeignCertificateError,
+    MaintenanceModeError,
+    NodeDownError,
+    WrongCaError,
+)
+
+if TYPE_CHECKING:
+    from talops.errors import TalopsError
+
+PROBE_TIMEOUT = 3.0
+
+# OpenSSL's X509_V_ERR_* numbers; everything else means "not signed by the CA we trust".
+_NOT_YET_VALID, _EXPIRED = 9, 10
+_WRONG_NAME = {62, 64}
+
+
+def handshake_error(error: ssl.SSLError, where: str, shown: bytes | None) -> TalopsError:
+    """The node's certificate, or what it sent instead of one, was not acceptable to us."""
+    if shown is not None and is_maintenance_certificate(shown):
+        return MaintenanceModeError(
+            "the node is in maintenance mode: it has no machine config yet",
+            where=where,
+            hint="apply its machine config, or talk to it with --insecure",
+        )
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _verification_error(error, where)
+    if (error.reason or "") in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}:
+        return NodeDownError(
+            "something that does not speak TLS listens there",
+            where=where,
+            hint="check address and port; the Talos API is on 50000",
+        )
+    return NodeDownError(f"TLS handshake failed: {error.reason or error}", where=where)
+
+
+def _verification_error(error: ssl.SSLCertVerificationError, where: str) -> TalopsError:
+    if error.verify_code in {_EXPIRED, _NOT_YET_VALID}:
+        return WrongCaError(
+            f"the node's certificate is not valid now: {error.verify_message}",
+            where=where,
+            hint="compare the clocks of the node and of this machine",
+        )
+    if error.verify_code in _WRONG_NAME:
+        return WrongCaError(
+            "the node's certificate is not for this address",
+            where=where,
+            hint="use an address of the node itself, or add this one to certSANs",
+        )
+    return WrongCaError(
+        f"the node's certificate is not signed by the talosconfig's CA ({error.verify_message})",
+        where=where,
+        hint="use the talosconfig of the cluster that this node belongs to",
+    )
+
+
+def lost(where: str) -> TalopsError:
+    return NodeDownError(
+        "the connection was lost", where=where, hint="the node may be rebooting; try again"
+    )
+
+
+async def closes_at_once(host: str, port: int, context: ssl.SSLContext) -> bool:
+    """Whether a server completes the handshake and then hangs up without a word.
+
+    HTTP/2 servers speak first, so silence followed by the end means that we are not welcome.
+    """
+    try:
+        async with asyncio.timeout(PROBE_TIMEOUT):
+            reader, writer = await asyncio.open_connection(host, port, ssl=context)
+    except (OSError, TimeoutError):
+        return False
+    try:
+        async with asyncio.timeout(PROBE_TIMEOUT):
+            return await reader.read(1) == b""
+    except TimeoutError:
+        return False
+    except OSError:  # reset, or an alert
+        return True
+    finally:
+        writer.transport.abort()
+
+
+def unreachable(error: OSError, where: str) -> TalopsError:
+    return NodeDownError(
+        f"cannot connect: {error.strerror or error}",
+        where=where,
+        hint="check that the node is up and that port 50000 is open to you",
+    )
+
+
+async def shown_certificate(host: str, port: int, timeout: float) -> bytes | None:  # noqa: ASYNC109
+    """The certificate a server shows, trusted or not, to say better why it is not."""
+    async with asyncio.timeout(timeout):
+        _, writer = await asyncio.open_connection(host, port, ssl=Maintenance().context)
+    certificate: bytes | None = writer.get_extra_info("ssl_object").getpeercert(True)
+    writer.transport.abort()
+    return certificate
+
+
+def is_refusal(error: BaseException | None) -> bool:
+    return isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
+
+
+def refused(error: BaseException | None, where: str, *, expired: bool = False) -> TalopsError:
+    if expired:
+        return ForeignCertificateError(
+            "the talosconfig's client certificate has expired",
+            where=where,
+            hint="fetch a new talosconfig, or make one from the cluster's secrets",
+        )
+    reason = getattr(error, "reason", None) or "ALERT_no reason given"
+    alert = reason.split("ALERT_")[-1].replace("_", " ").lower()
+    return ForeignCertificateError(
+        f"the node does not accept our client certificate ({alert})",
+        where=where,
+        hint="use the talosconfig of the cluster that this node belongs to",
+    )

@@ -1,0 +1,124 @@
+"""One HTTP/2 connection to one endpoint, kept open and made anew when it was lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from grpclib.client import Channel, Handler
+from grpclib.config import Configuration
+from grpclib.protocol import H2Protocol
+
+from talops.talos import tls
+from talops.talos.credentials import Credentials, Maintenance, spki_fingerprint
+from talops.talos.errors import FingerprintError, NodeDownError
+
+if TYPE_CHECKING:
+    from talops.errors import TalopsError
+
+API_PORT = 50000
+CONNECT_TIMEOUT = 10.0
+
+# A node that lost its network never says so: the kernel asks after 15 s of silence, and gives up
+# after 30 s without an acknowledgement. HTTP/2 pings are no way, Go servers hang up on them.
+_KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 30_000}
+
+
+class _Protocol(H2Protocol):
+    """grpclib's protocol, which also remembers why the connection went away."""
+
+    loss: BaseException | None = None
+    heard = False
+
+    def data_received(self, data: bytes) -> None:
+        self.heard = True
+        super().data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self.loss = exc
+        super().connection_lost(exc)
+
+
+class Link(Channel):
+    """grpclib's channel, which raises our errors and can tell why a connection was lost."""
+
+    def __init__(self, host: str, port: int, access: Credentials | Maintenance) -> None:
+        super().__init__(host, port, ssl=access.context, config=Configuration())
+        self.access = access
+        self.where = f"{host}:{port}" if port != API_PORT else host
+        self.connect_timeout = CONNECT_TIMEOUT
+
+    def _protocol_factory(self) -> H2Protocol:
+        return _Protocol(Handler(), self._config, self._h2_config)
+
+    async def _create_connection(self) -> H2Protocol:
+        try:
+            async with asyncio.timeout(self.connect_timeout):
+                transport, protocol = await self._loop.create_connection(
+                    self._protocol_factory, self._host, self._port, ssl=self.access.context
+                )
+        except ssl.SSLError as error:
+            raise await self._explain(error) from error
+        except TimeoutError as error:
+            raise NodeDownError(
+                f"no connection within {self.connect_timeout:g} s",
+                where=self.where,
+                hint="check that the node is up and that port 50000 is open to you",
+            ) from error
+        except OSError as error:
+            raise tls.unreachable(error, self.where) from error
+        self._check_pin(transport)
+        _keep_alive(transport.get_extra_info("socket"))
+        return protocol
+
+    def _check_pin(self, transport: asyncio.Transport) -> None:
+        pins = self.access.fingerprints if isinstance(self.access, Maintenance) else ()
+        if not pins:
+            return
+        shown = spki_fingerprint(transport.get_extra_info("ssl_object").getpeercert(True))
+        if shown not in pins:
+            transport.abort()
+            raise FingerprintError(
+                f"the node shows the key {shown}, which is not the pinned one",
+                where=self.where,
+                hint="compare with the fingerprint on the node's console",
+            )
+
+    async def _explain(self, error: ssl.SSLError) -> TalopsError:
+        shown = None
+        if isinstance(error, ssl.SSLCertVerificationError):
+            with contextlib.suppress(OSError, TimeoutError):
+                shown = await tls.shown_certificate(self._host, self._port, self.connect_timeout)
+        return tls.handshake_error(error, self.where, shown)
+
+    async def loss_error(self) -> TalopsError:
+        """Why the connection that served the last call is gone."""
+        protocol = self._protocol
+        if not isinstance(protocol, _Protocol):
+            return tls.lost(self.where)
+        if tls.is_refusal(protocol.loss):
+            return self._refused(protocol.loss)
+        if protocol.heard:
+            return tls.lost(self.where)
+        # A refused client learns it only by being cut off, and not every server says why. A node
+        # that went down at this very moment looks the same once, but not twice.
+        closed = await tls.closes_at_once(self._host, self._port, self.access.context)
+        return self._refused(None) if closed else tls.lost(self.where)
+
+    def _refused(self, loss: BaseException | None) -> TalopsError:
+        access = self.access
+        expired = isinstance(access, Credentials) and access.expires < datetime.now(UTC)
+        return tls.refused(loss, self.where, expired=expired)
+
+
+def _keep_alive(sock: socket.socket | None) -> None:
+    if sock is None:
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):  # not every platform has all of them
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
