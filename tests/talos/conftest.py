@@ -221,3 +221,7 @@ def encoded(pem: str) -> str:
 
 def meta(hostname: str = "cp1") -> common_pb2.Metadata:
     return common_pb2.Metadata(hostname=hostname)
+
+
+def data(*parts: bytes) -> list[common_pb2.Data]:
+    return [common_pb2.Data(bytes=part) for part in parts]
