@@ -134,7 +134,7 @@ def test_failure_while_moving_is_undone(tmp_path: Path) -> None:
 
 def test_read_only_directory(open_directory: Path) -> None:
     """Said before anything is staged."""
-    (open_directory / "infra").mkdir(mode=0o500)
+    (open_directory / "infra").mkdir(mode=0o555)
     with unprivileged(), pytest.raises(TalopsError, match="cannot be written"):
         put(open_directory, {"infra/a.tf": "a\n"})
     assert snapshot(open_directory) == {}
