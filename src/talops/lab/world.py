@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from talops.errors import ConflictError
 from talops.files import PRIVATE, make_private_directory, write_atomic
 from talops.lab import identity as identities
+from talops.lab.context import LabContext
 from talops.lab.control import Control
 from talops.lab.factory.service import FactoryService
 from talops.lab.faults import Faults
@@ -46,15 +47,16 @@ class World:
         self.authority = Authority(self.layout.pki)
         self.authority.ensure()
         self.faults = Faults(self.layout.faults)
-        self.proxmox = ProxmoxService(
-            self.identity.spec,
+        context = LabContext(
+            spec=self.identity.spec,
             layout=self.layout,
             network=self.network,
             authority=self.authority,
             credentials=self.identity.credentials,
             faults=self.faults,
         )
-        self.factory = FactoryService(self.layout, self.network, self.authority)
+        self.factory = FactoryService(context)
+        self.proxmox = ProxmoxService(context)
         # Started in this order and stopped in the reverse one.
         self.services: list[Service] = [self.factory, self.proxmox]
         self.control = Control(self)

@@ -15,9 +15,7 @@ from talops.lab.factory.catalogue import EXTENSIONS, VERSIONS, extensions_of
 from talops.lab.factory.schematic import SchematicError, canonical, schematic_id
 
 if TYPE_CHECKING:
-    from talops.lab.layout import Layout
-    from talops.lab.network import Network
-    from talops.lab.pki import Authority
+    from talops.lab.context import LabContext
 
 PORT = 8443
 
@@ -27,9 +25,9 @@ class FactoryService:
 
     name = "factory"
 
-    def __init__(self, layout: Layout, network: Network, authority: Authority) -> None:
-        self._layout, self._authority = layout, authority
-        self._address = network.address(0, 2)
+    def __init__(self, context: LabContext) -> None:
+        self._layout, self._authority = context.layout, context.authority
+        self._address = context.network.address(0, 2)
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> None:
