@@ -1,0 +1,124 @@
+"""age identities and recipients.
+
+Keys are made here with `cryptography` and not by age-keygen: checking which key opens which file
+needs the recipient of a key anyway, and so sops stays the only tool that has to be installed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from talops.errors import TalopsError
+from talops.files import PRIVATE, write_atomic
+from talops.redaction import Secret
+from talops.secrets import bech32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_IDENTITY, _RECIPIENT = "age-secret-key-", "age"
+# Written above the new key while a rotation is under way, so that an interrupted one is continued.
+ROTATION_MARK = "# talops: rotation to this key is under way"
+
+
+@dataclass(frozen=True)
+class AgeKey:
+    """One X25519 identity; prints as its recipient, never as itself."""
+
+    identity: Secret
+    recipient: str
+
+    @classmethod
+    def generate(cls) -> AgeKey:
+        raw = X25519PrivateKey.generate().private_bytes_raw()
+        return cls.parse(bech32.encode(_IDENTITY, raw))
+
+    @classmethod
+    def parse(cls, text: str) -> AgeKey:
+        """ValueError, without the text in it, if it is no identity."""
+        prefix, raw = bech32.decode(text.strip())
+        if prefix != _IDENTITY:
+            raise ValueError("this is no age secret key")
+        public = X25519PrivateKey.from_private_bytes(raw).public_key().public_bytes_raw()
+        return cls(Secret(text.strip().upper()), bech32.encode(_RECIPIENT, public))
+
+
+@dataclass(frozen=True)
+class KeyRing:
+    """The identities at hand; `rotating_to` is the one that an unfinished rotation leads to."""
+
+    keys: tuple[AgeKey, ...]
+    rotating_to: AgeKey | None = None
+
+    @property
+    def recipients(self) -> frozenset[str]:
+        return frozenset(key.recipient for key in self.keys)
+
+    def only(self, key: AgeKey) -> KeyRing:
+        return KeyRing((key,))
+
+    def text(self) -> str:
+        return "".join(_entry(key, mark=key == self.rotating_to) for key in self.keys)
+
+    def save(self, path: Path) -> None:
+        write_atomic(path, self.text(), mode=PRIVATE)
+
+
+def _entry(key: AgeKey, *, mark: bool) -> str:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    head = f"{ROTATION_MARK}\n" if mark else ""
+    return f"{head}# saved: {now}\n# public key: {key.recipient}\n{key.identity.reveal()}\n"
+
+
+def parse_keys(text: str, where: str) -> KeyRing:
+    """The identities of a key file in age's own form; other lines than comments are refused."""
+    keys: list[AgeKey] = []
+    rotating_to: AgeKey | None = None
+    marked = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() == ROTATION_MARK:
+            marked = True
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        key = _identity(line, f"{where}:{number}")
+        keys.append(key)
+        rotating_to, marked = (key if marked else rotating_to), False
+    if not keys:
+        raise TalopsError("there is no age key in it", where=where, hint="talops secrets init")
+    return KeyRing(tuple(keys), rotating_to)
+
+
+def load_keys(path: Path) -> KeyRing | None:
+    """None if the file does not exist; a file that cannot be read is an error."""
+    try:
+        return parse_keys(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TalopsError(f"cannot read the age key: {error}", where=str(path)) from error
+
+
+def check_recipients(recipients: Iterable[str]) -> None:
+    for recipient in recipients:
+        try:
+            prefix, raw = bech32.decode(recipient)
+        except ValueError as error:
+            raise TalopsError(f"{recipient!r} is no age recipient: {error}") from None
+        if prefix != _RECIPIENT or len(raw) != 32:  # noqa: PLR2004  (the size of an X25519 key)
+            raise TalopsError(f"{recipient!r} is no age recipient")
+
+
+def _identity(line: str, where: str) -> AgeKey:
+    try:
+        return AgeKey.parse(line)
+    except ValueError as error:
+        raise TalopsError(
+            f"this line is no age secret key: {error}",
+            where=where,
+            hint="one AGE-SECRET-KEY-1… per line, as age-keygen writes it",
+        ) from None

@@ -1,0 +1,129 @@
+"""`talops secrets check`: plain secrets, files that cannot be opened, stale recipients."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.secrets.gitfiles import known_files, read_text, staged_files, tracked_files
+from talops.secrets.metadata import is_encrypted_name, recipients_of
+from talops.secrets.rules import FILE as RULES_FILE
+from talops.secrets.rules import Rules, load_rules
+from talops.secrets.scan import Finding, scan
+from talops.secrets.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from talops.redaction import Secret
+    from talops.secrets.sops import Sops
+
+AT_ONCE = 4
+# Names and ids are kept beside the secrets but may be said aloud.
+_NO_SECRET = ("_id", "_username")
+
+HOOK = """\
+#!/bin/sh
+# Written by talops secrets init: no plain secret gets into a commit.
+exec talops secrets check --staged
+"""
+
+
+async def check_repository(sops: Sops) -> list[Finding]:
+    """Everything that is wrong, in one go."""
+    root = sops.root
+    names = await tracked_files(root)
+    texts = {name: text for name in names if (text := read_text(root, name)) is not None}
+    encrypted = [name for name in await known_files(root) if is_encrypted_name(name)]
+    findings = await _opened(sops, encrypted)
+    findings += _recipients(root, encrypted)
+    findings += _plain(texts, await _known_values(sops))
+    return sorted(findings, key=lambda finding: (finding.file, finding.line or 0))
+
+
+async def check_staged(sops: Sops) -> list[Finding]:
+    """What the next commit would add: quick enough for a hook, and needs no key."""
+    texts = await staged_files(sops.root)
+    known = await _known_values(sops) if sops.keys else {}
+    return _plain(texts, known)
+
+
+def _plain(texts: Mapping[str, str], known: Mapping[str, Secret]) -> list[Finding]:
+    findings: list[Finding] = []
+    for name, text in texts.items():
+        try:
+            sealed = is_encrypted_name(name) and recipients_of(text, name) is not None
+        except TalopsError as error:
+            findings.append(Finding("cannot open", name, error.what, "take it from Git again"))
+            continue
+        if sealed:
+            continue
+        findings += scan(name, text, known)
+        if is_encrypted_name(name):
+            what = "is named as encrypted and is not"
+            findings.append(Finding("plain secret", name, what, "sops encrypt --in-place"))
+    return findings
+
+
+async def _known_values(sops: Sops) -> dict[str, Secret]:
+    try:
+        values = await Vault.of(sops).read()
+    except TalopsError:  # reported by name among the files that cannot be opened
+        values = {}
+    known = {name: value for name, value in values.items() if not name.endswith(_NO_SECRET)}
+    for key in sops.keys.keys if sops.keys else ():
+        known[f"the age key {key.recipient}"] = key.identity
+    return known
+
+
+async def _opened(sops: Sops, names: list[str]) -> list[Finding]:
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(name: str) -> Finding | None:
+        if _recipients_or_none(sops.root, name) is None:  # plain, and reported as such
+            return None
+        async with gate:
+            try:
+                await sops.decrypt(sops.root / name)
+            except TalopsError as error:
+                hint = error.hint or "talops secrets edit"
+                return Finding("cannot open", name, error.what, hint)
+        return None
+
+    found = await asyncio.gather(*(one(name) for name in names))
+    return [finding for finding in found if finding]
+
+
+def _recipients(root: Path, names: list[str]) -> list[Finding]:
+    rules = load_rules(root)
+    if rules is None:
+        hint = "talops secrets init"
+        return [Finding("no rule", RULES_FILE, "there is no .sops.yaml", hint)] if names else []
+    found = (_stale(root, rules, name) for name in names)
+    return [finding for finding in found if finding]
+
+
+def _stale(root: Path, rules: Rules, name: str) -> Finding | None:
+    have, want = _recipients_or_none(root, name), rules.recipients_for(name)
+    if have is None:
+        return None
+    if want is None:
+        what = "no rule of .sops.yaml covers this path"
+        return Finding("no rule", name, what, "add a rule, or move the file")
+    if have == want:
+        return None
+    extra, missing = sorted(have - want), sorted(want - have)
+    parts = [f"is for {', '.join(extra)}, who is not in .sops.yaml"] if extra else []
+    parts += [f"is not for {', '.join(missing)}"] if missing else []
+    hint = "talops secrets rotate --recipients-only"
+    return Finding("stale recipients", name, "; ".join(parts), hint)
+
+
+def _recipients_or_none(root: Path, name: str) -> frozenset[str] | None:
+    text = read_text(root, name)
+    try:
+        return recipients_of(text, name) if text is not None else None
+    except TalopsError:
+        return None

@@ -1,0 +1,44 @@
+"""Editing an encrypted file with the user's editor."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.secrets.private import private_directory
+from talops.secrets.vault import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.secrets.sops import Sops
+
+# Without these, vim may keep the plain text in swap, undo, backup and viminfo files.
+_VIM = ("-n", "-i", "NONE", "--cmd", "set noundofile nobackup nowritebackup")
+
+
+async def edit(sops: Sops, file: Path, environment: Mapping[str, str]) -> bool:
+    """True if the file was changed; on any failure it stays as it was."""
+    _check_exists(file)
+    runtime = environment.get("XDG_RUNTIME_DIR")
+    candidates = [*([Path(runtime)] if runtime else []), Path("/dev/shm"), Path("/run")]  # noqa: S108  (it must be memory)
+    with private_directory(candidates) as folder, replacing(file) as copy:
+        own = {"TMPDIR": str(folder), "SOPS_EDITOR": editor_command(environment)}
+        return await sops.edit(copy, {**environment, **own})
+
+
+def _check_exists(file: Path) -> None:
+    if not file.exists():
+        raise TalopsError("there is no such file", where=str(file), hint="talops secrets init")
+
+
+def editor_command(environment: Mapping[str, str]) -> str:
+    """SOPS_EDITOR, VISUAL or EDITOR; vim is told to leave no traces."""
+    names = ("SOPS_EDITOR", "VISUAL", "EDITOR")
+    chosen = next((environment[name] for name in names if environment.get(name)), "vi")
+    words = shlex.split(chosen)
+    if Path(words[0]).name in {"vi", "vim", "nvim"}:
+        words = [*words, *_VIM]
+    return shlex.join(words)

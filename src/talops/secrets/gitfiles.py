@@ -1,0 +1,93 @@
+"""Which files of the repository Git knows, and what it is about to commit."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from talops.errors import ToolError
+
+_NO_REPOSITORY = 128
+# Where no Git is, these are not looked into; the private files are what Git would ignore.
+_NOT_OURS = {".git", ".talops", ".venv", ".terraform", "node_modules"}
+_PRIVATE = {"age.key", "kubeconfig", "talosconfig"}
+
+
+async def tracked_files(root: Path) -> list[str]:
+    """What Git tracks; everything below `root` where there is no repository."""
+    return await _listed(root, "--cached")
+
+
+async def known_files(root: Path) -> list[str]:
+    """Tracked files, and new ones that are not ignored."""
+    return await _listed(root, "--cached", "--others", "--exclude-standard")
+
+
+async def staged_files(root: Path) -> dict[str, str]:
+    """Path and text of what the next commit adds or changes; binary files are left out."""
+    words = ("diff", "--cached", "--name-only", "--diff-filter=ACMR", "--relative", "-z")
+    code, out = await _git(root, *words)
+    if code:
+        raise ToolError("this is no Git repository", where=str(root), hint="git init")
+    texts: dict[str, str] = {}
+    for name in _split(out):
+        code, content = await _git(root, "show", f":./{name}")
+        if not code and b"\0" not in content:
+            texts[name] = content.decode(errors="replace")
+    return texts
+
+
+async def hooks_directory(root: Path) -> Path | None:
+    """None outside of a repository."""
+    code, out = await _git(root, "rev-parse", "--git-path", "hooks")
+    return None if code else root / out.decode().strip()
+
+
+def read_text(root: Path, name: str) -> str | None:
+    """None for a binary file, a link or one that is tracked and gone."""
+    path = root / name
+    if path.is_symlink() or not path.is_file():
+        return None
+    content = path.read_bytes()
+    return None if b"\0" in content else content.decode(errors="replace")
+
+
+async def _listed(root: Path, *flags: str) -> list[str]:
+    code, out = await _git(root, "ls-files", "-z", *flags)
+    return sorted(set(_split(out))) if not code else _walk(root)
+
+
+def _walk(root: Path) -> list[str]:
+    found: list[str] = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in _NOT_OURS]
+        found += [
+            str((Path(folder) / name).relative_to(root)) for name in files if name not in _PRIVATE
+        ]
+    return sorted(found)
+
+
+def _split(out: bytes) -> list[str]:
+    return [name.decode(errors="surrogateescape") for name in out.split(b"\0") if name]
+
+
+async def _git(root: Path, *words: str) -> tuple[int, bytes]:
+    """The environment is inherited: inside a hook Git says there which index it means."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "git",
+            *words,
+            cwd=root,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except FileNotFoundError:
+        return _NO_REPOSITORY, b""
+    out, err = await process.communicate()
+    code = process.returncode or 0
+    if code not in (0, _NO_REPOSITORY):
+        reason = err.decode(errors="replace").strip().splitlines()[-1:]
+        raise ToolError(f"git {words[0]} failed: {' '.join(reason)}", where=str(root))
+    return code, out

@@ -1,0 +1,101 @@
+"""Moving credentials out of cluster.yaml, byte for byte everything else left as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
+
+from talops.errors import InventoryError, TalopsError
+from talops.files import write_atomic
+from talops.redaction import Secret
+from talops.secrets.vault import KNOWN, Vault, mode_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Found:
+    """A credential in the inventory and the lines it takes up (first, and the one after it)."""
+
+    name: str
+    value: Secret
+    first: int
+    end: int
+
+
+async def import_credentials(vault: Vault, inventory: Path) -> list[str]:
+    """Encrypt first, prove it, and only then take the lines out; the names that were moved."""
+    text = _read(inventory)
+    found = find_credentials(text, str(inventory))
+    if not found:
+        return []
+    held = await vault.read()
+    _refuse_contradictions(found, held, inventory)
+    await vault.write({item.name: item.value for item in found})
+    stored = await vault.read()
+    if any(stored.get(item.name) != item.value for item in found):
+        raise TalopsError("the encrypted file does not read back", where=str(vault.file))
+    write_atomic(inventory, without_lines(text, found), mode=mode_of(inventory))
+    return [item.name for item in found]
+
+
+def _read(inventory: Path) -> str:
+    try:
+        return inventory.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InventoryError(f"cannot be read: {error}", where=str(inventory)) from error
+
+
+def find_credentials(text: str, where: str) -> list[Found]:
+    """The known names at the top level that have a value."""
+    try:
+        # The round-trip loader would put marks into folded text.
+        root: Any = YAML(typ="safe", pure=True).compose(text)
+    except YAMLError as error:
+        raise InventoryError(f"cannot be parsed: {error}", where=where) from None
+    if not isinstance(root, MappingNode):
+        return []
+    return [
+        Found(key.value, Secret(value.value), key.start_mark.line, _end(value))
+        for key, value in root.value
+        if key.value in KNOWN and isinstance(value, ScalarNode) and value.value not in {"", "null"}
+    ]
+
+
+def without_lines(text: str, found: list[Found]) -> str:
+    gone = {number for item in found for number in range(item.first, item.end)}
+    lines = text.splitlines(keepends=True)
+    left = "".join(line for number, line in enumerate(lines) if number not in gone)
+    _prove(text, left, {item.name for item in found})
+    return left
+
+
+def _end(value: Node) -> int:
+    mark = value.end_mark
+    # A block scalar ends where the next line begins; others end inside their last line.
+    ends_before = mark.column == 0 and mark.line > value.start_mark.line
+    return int(mark.line if ends_before else mark.line + 1)
+
+
+def _prove(before: str, after: str, names: set[str]) -> None:
+    old = YAML(typ="safe").load(before)
+    if {k: v for k, v in old.items() if k not in names} != (YAML(typ="safe").load(after) or {}):
+        raise TalopsError(
+            "the credentials share lines with other keys",
+            hint="write each of them on a line of its own, then run this again",
+        )
+
+
+def _refuse_contradictions(found: list[Found], held: dict[str, Secret], inventory: Path) -> None:
+    for item in found:
+        if item.name in held and held[item.name] != item.value:
+            raise TalopsError(
+                f"{item.name} is here and in the encrypted file, with different values",
+                where=f"{inventory}:{item.first + 1}",
+                hint=f"remove the wrong one: this line, or talops secrets set {item.name}",
+            )

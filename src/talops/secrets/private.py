@@ -1,0 +1,79 @@
+"""A directory in memory for plain text that an editor must see; gone on any exit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PREFIX = "talops-edit-"
+# Waits for the end of its input, which comes with the end of talops, kill -9 included.
+_GUARD = 'cat >/dev/null; rm -rf -- "$1"'
+
+
+@contextlib.contextmanager
+def private_directory(candidates: Iterable[Path]) -> Iterator[Path]:
+    """A new 0700 directory on the first candidate that lives in memory."""
+    base = _in_memory(candidates)
+    _sweep(base)
+    path = Path(tempfile.mkdtemp(dir=base, prefix=f"{PREFIX}{os.getpid()}-"))
+    try:
+        guard = subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD, "sh", str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        shutil.rmtree(path)
+        raise
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        assert guard.stdin
+        guard.stdin.close()
+        guard.wait()
+
+
+def filesystem_of(path: Path, mounts: str) -> str:
+    """The file system type that `path` lies on, from the text of /proc/self/mounts."""
+    best, kind = "", ""
+    for line in mounts.splitlines():
+        _, mount, name, *_ = line.split()
+        place = mount.encode().decode("unicode_escape")
+        inside = path == Path(place) or Path(place) in path.parents
+        if inside and len(place) >= len(best):
+            best, kind = place, name
+    return kind
+
+
+def _in_memory(candidates: Iterable[Path]) -> Path:
+    mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
+    for path in candidates:
+        usable = path.is_dir() and os.access(path, os.W_OK)
+        if usable and filesystem_of(path.resolve(), mounts) in {"tmpfs", "ramfs"}:
+            return path
+    raise TalopsError(
+        "there is no directory in memory to edit in: plain text would reach a disk",
+        hint="mount a tmpfs on /dev/shm, or set single values with talops secrets set",
+    )
+
+
+def _sweep(base: Path) -> None:
+    """Remove what a killed talops and its killed guard left behind."""
+    for path in base.glob(f"{PREFIX}*"):
+        pid = path.name.removeprefix(PREFIX).split("-", maxsplit=1)[0]
+        mine = path.stat().st_uid == os.getuid()
+        if mine and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(path, ignore_errors=True)

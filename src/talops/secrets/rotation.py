@@ -1,0 +1,131 @@
+"""A new age key: every file is proven with it before the old one is dropped.
+
+1. key file: old and new key          from here on either opens everything, whatever happens
+2. every file: new recipient added    each copy is read with the new key alone, then put in place
+3. .sops.yaml: new for old
+4. every file: old recipient removed  each copy is read with the new key alone, then put in place
+5. key file: the new key only
+
+Interrupted anywhere, the same command finds the mark in the key file and continues.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.events import Emit, Note
+from talops.files import write_atomic
+from talops.secrets.age import AgeKey, KeyRing, load_keys
+from talops.secrets.gitfiles import known_files
+from talops.secrets.metadata import is_encrypted_name, read_recipients
+from talops.secrets.rules import FILE as RULES_FILE
+from talops.secrets.rules import load_rules, replace_recipient
+from talops.secrets.vault import replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.secrets.sops import Sops
+
+
+@dataclass(frozen=True)
+class Rotated:
+    old: tuple[str, ...]
+    new: str
+    files: tuple[str, ...]
+
+
+async def rotate(sops: Sops, key_file: Path, emit: Emit) -> Rotated:
+    """Replace the keys of `key_file` by a new one, in every encrypted file of the repository."""
+    ring = _begin(key_file, emit)
+    new = ring.rotating_to
+    assert new
+    old = tuple(key for key in ring.keys if key != new)
+    both = replace(sops, keys=ring)
+    files = await encrypted_files(sops.root)
+    for file in files:
+        await _for_recipients(both, file, ring.only(new), add=(new.recipient,))
+    _change_rules(sops.root, old, new)
+    gone = tuple(key.recipient for key in old)
+    for file in files:
+        await _for_recipients(both, file, ring.only(new), remove=gone)
+        emit(Note(f"{file.relative_to(sops.root)}: now for {new.recipient}"))
+    KeyRing((new,)).save(key_file)
+    return Rotated(gone, new.recipient, tuple(str(f.relative_to(sops.root)) for f in files))
+
+
+async def follow_rules(sops: Sops, emit: Emit) -> list[str]:
+    """Encrypt every file for exactly the recipients that .sops.yaml names; the files changed."""
+    rules = load_rules(sops.root)
+    if rules is None or sops.keys is None:
+        raise TalopsError("there is no .sops.yaml or no age key", hint="talops secrets init")
+    changed: list[str] = []
+    for file in await encrypted_files(sops.root):
+        name = str(file.relative_to(sops.root))
+        have, want = read_recipients(file) or frozenset(), rules.recipients_for(name)
+        if want is None or want == have:
+            continue
+        if not want & sops.keys.recipients:
+            raise TalopsError(
+                "after this the key at hand could not open the file any more",
+                where=name,
+                hint="add its recipient to .sops.yaml",
+            )
+        add, remove = tuple(sorted(want - have)), tuple(sorted(have - want))
+        await _for_recipients(sops, file, sops.keys, add=add, remove=remove)
+        emit(Note(f"{name}: now for {', '.join(sorted(want))}"))
+        changed.append(name)
+    return changed
+
+
+async def encrypted_files(root: Path) -> list[Path]:
+    """Every file of the repository that is encrypted, new ones included."""
+    files = [root / name for name in await known_files(root) if is_encrypted_name(name)]
+    return [file for file in files if file.is_file() and read_recipients(file) is not None]
+
+
+def _begin(key_file: Path, emit: Emit) -> KeyRing:
+    ring = load_keys(key_file)
+    if ring is None:
+        raise TalopsError(
+            "there is no key to rotate", where=str(key_file), hint="talops secrets init"
+        )
+    if ring.rotating_to:
+        emit(Note(f"continuing the rotation to {ring.rotating_to.recipient}"))
+        return ring
+    new = AgeKey.generate()
+    ring = KeyRing((*ring.keys, new), rotating_to=new)
+    ring.save(key_file)
+    return ring
+
+
+async def _for_recipients(
+    sops: Sops,
+    file: Path,
+    proof: KeyRing,
+    *,
+    add: tuple[str, ...] = (),
+    remove: tuple[str, ...] = (),
+) -> None:
+    have = read_recipients(file) or frozenset()
+    add = tuple(recipient for recipient in add if recipient not in have)
+    remove = tuple(recipient for recipient in remove if recipient in have)
+    if not add and not remove:
+        return
+    before = await sops.decrypt(file)
+    with replacing(file) as copy:
+        await sops.change_recipients(copy, add=add, remove=remove)
+        if await replace(sops, keys=proof).decrypt(copy) != before:
+            raise TalopsError("the new file does not read back as the old one", where=str(file))
+
+
+def _change_rules(root: Path, old: tuple[AgeKey, ...], new: AgeKey) -> None:
+    file = root / RULES_FILE
+    if load_rules(root) is None:
+        return
+    text = file.read_text(encoding="utf-8")
+    changed = replace_recipient(text, [key.recipient for key in old], new.recipient)
+    if changed != text:
+        write_atomic(file, changed)

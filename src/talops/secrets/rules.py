@@ -1,0 +1,100 @@
+"""`.sops.yaml`: which file is encrypted how, and for whom."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+FILE = ".sops.yaml"
+# Path, and what sops does with it. Comments in the generated file say why.
+_TEMPLATE = """\
+# Who can read the secrets of this repository. Change recipients with: talops secrets rotate
+creation_rules:
+  # Talos secrets: every value.
+  - path_regex: talos/.*\\.sops\\.ya?ml
+    age: {age}
+  # Kubernetes secrets: only the values, so that names and labels stay readable for Flux.
+  - path_regex: (bootstrap|kubernetes)/.*\\.sops\\.ya?ml
+    encrypted_regex: ^(data|stringData)$
+    mac_only_encrypted: true
+    age: {age}
+  # Credentials of talops and OpenTofu.
+  - path_regex: infrastructure/.*\\.sops\\.ya?ml
+    mac_only_encrypted: true
+    age: {age}
+stores:
+  yaml:
+    indent: 2
+"""
+
+
+@dataclass(frozen=True)
+class Rule:
+    path_regex: str
+    recipients: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The creation rules, in order: the first whose expression matches counts."""
+
+    rules: tuple[Rule, ...]
+
+    def recipients_for(self, relative: str) -> frozenset[str] | None:
+        """Who a file at this path is meant for; None if no rule covers it."""
+        for rule in self.rules:
+            if re.search(rule.path_regex, relative):
+                return rule.recipients
+        return None
+
+    @property
+    def recipients(self) -> frozenset[str]:
+        return frozenset().union(*(rule.recipients for rule in self.rules))
+
+
+def rules_text(recipients: Sequence[str]) -> str:
+    return _TEMPLATE.format(age=",".join(recipients))
+
+
+def load_rules(root: Path) -> Rules | None:
+    """None if there is no .sops.yaml."""
+    file = root / FILE
+    try:
+        document = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, YAMLError, UnicodeDecodeError) as error:
+        raise TalopsError(f"cannot be read: {error}", where=str(file)) from error
+    entries = document.get("creation_rules") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        raise TalopsError("there are no creation_rules in it", where=str(file))
+    return Rules(tuple(Rule(str(e.get("path_regex") or ""), _recipients(e)) for e in entries))
+
+
+def replace_recipient(text: str, old: Iterable[str], new: str) -> str:
+    """The same text with the new recipient in the place of the old ones, each listed once."""
+    for recipient in old:
+        text = text.replace(recipient, new)
+    twice = re.compile(rf"{new}\s*,\s*(?={new})")
+    return twice.sub("", text)
+
+
+def _recipients(entry: dict[str, object]) -> frozenset[str]:
+    """Both writings: `age: a,b` (or a list), and key_groups."""
+    found: set[str] = set()
+    groups = entry.get("key_groups")
+    for source in [entry, *(groups if isinstance(groups, list) else [])]:
+        value = source.get("age")
+        parts = value if isinstance(value, list) else str(value or "").split(",")
+        found |= {str(part).strip() for part in parts if str(part).strip()}
+    return frozenset(found)
