@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "inventory": "talops.cli.inventory",
     "configure": "talops.cli.configure",
     "runs": "talops.cli.runs",
+    "secrets": "talops.cli.secrets",
     "tools": "talops.cli.tools",
     "state": "talops.cli.state",
     "lab": "talops.cli.lab",
