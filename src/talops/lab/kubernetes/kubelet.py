@@ -1,0 +1,228 @@
+"""What the API server sees of a kubelet: a Node, its status and a lease that is kept."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.lab.kubernetes.api import KubeApi
+
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+_LEASE_SECONDS = 40
+_OWNED = "talos.dev/owned-taints"
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """One node, as its machine config and its hardware describe it."""
+
+    name: str
+    addresses: tuple[str, ...]
+    kubelet_version: str
+    os_image: str
+    machine_id: str
+    cores: int
+    memory: int
+    control_plane: bool
+    schedulable: bool = True
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Mapping[str, str], ...] = ()
+    kernel: str = "6.18.5-talos"
+
+
+class Kubelet:
+    """Speaks to the API server for one node."""
+
+    def __init__(self, api: KubeApi, facts: NodeFacts) -> None:
+        self._api = api
+        self.facts = facts
+        self._path = f"/api/v1/nodes/{facts.name}"
+
+    async def register(self, facts: NodeFacts, *, ready: bool, reason: str = "") -> None:
+        """A Node is born tainted not-ready; the last step takes that away from a ready one."""
+        self.facts = facts
+        present = await self._api.get(self._path)
+        if present is None:
+            present = await self._api.apply(self._path, _node(facts, []), manager="kubelet")
+        await self.report(ready=ready, reason=reason)
+        taints = _foreign_taints(present, ready=ready)
+        await self._api.apply(self._path, _node(facts, taints), manager="kubelet")
+        await self.renew()
+
+    async def report(self, *, ready: bool, reason: str = "") -> None:
+        body = {**_identity(self.facts), "status": _status(self.facts, ready=ready, reason=reason)}
+        await self._api.apply(f"{self._path}/status", body, manager="kubelet")
+
+    async def renew(self) -> None:
+        name = self.facts.name
+        body = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": name, "namespace": "kube-node-lease"},
+            "spec": {
+                "holderIdentity": name,
+                "leaseDurationSeconds": _LEASE_SECONDS,
+                "renewTime": _now(micro=True),
+            },
+        }
+        path = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{name}"
+        await self._api.apply(path, body, manager="kubelet")
+
+    async def mirror_static_pods(self, images: Mapping[str, str]) -> None:
+        """The API objects of the control plane's static pods; `images` by component."""
+        for component, image in images.items():
+            name = f"{component}-{self.facts.name}"
+            path = f"/api/v1/namespaces/kube-system/pods/{name}"
+            pod = _static_pod(component, name, image, self.facts)
+            await self._api.apply(path, pod, manager="kubelet")
+            status = _pod_status(component, image, self.facts)
+            body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "status": status}
+            await self._api.apply(f"{path}/status", body, manager="kubelet-status")
+
+
+async def mark_unknown(api: KubeApi, name: str) -> None:
+    """What the node controller writes when a kubelet has stopped posting."""
+    condition = {
+        **_condition("Ready", "Unknown", "NodeStatusUnknown"),
+        "message": "Kubelet stopped posting node status.",
+    }
+    body = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {"conditions": [condition]},
+    }
+    await api.apply(f"/api/v1/nodes/{name}/status", body, manager="node-controller")
+
+
+def _identity(facts: NodeFacts) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": facts.name}}
+
+
+def _foreign_taints(node: Mapping[str, Any], *, ready: bool) -> list[dict[str, str]]:
+    """Taints that somebody else has put there and that must survive."""
+    owned = json.loads(node["metadata"].get("annotations", {}).get(_OWNED, "[]"))
+    gone = {*owned, "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
+    keep = gone if ready else set(owned)
+    return [t for t in node.get("spec", {}).get("taints", []) if t["key"] not in keep]
+
+
+def _node(facts: NodeFacts, foreign: list[dict[str, str]]) -> dict[str, Any]:
+    labels = {
+        "kubernetes.io/hostname": facts.name,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        **({CONTROL_PLANE: ""} if facts.control_plane else {}),
+        **facts.labels,
+    }
+    taints = [dict(taint) for taint in facts.taints]
+    if facts.control_plane and not facts.schedulable:
+        taints.insert(0, {"key": CONTROL_PLANE, "effect": "NoSchedule"})
+    owned = sorted({taint["key"] for taint in taints})
+    foreign = [taint for taint in foreign if taint["key"] not in owned]
+    annotations = {**facts.annotations, _OWNED: json.dumps(owned)}
+    metadata = {"name": facts.name, "labels": labels, "annotations": annotations}
+    return {**_identity(facts), "metadata": metadata, "spec": {"taints": [*taints, *foreign]}}
+
+
+def _status(facts: NodeFacts, *, ready: bool, reason: str) -> dict[str, Any]:
+    resources = {"cpu": str(facts.cores), "memory": f"{facts.memory // 1024}Ki", "pods": "110"}
+    ready_condition = _condition(
+        "Ready", str(ready), "KubeletReady" if ready else "KubeletNotReady"
+    )
+    ready_condition["message"] = reason or "kubelet is posting ready status"
+    return {
+        "addresses": [
+            *({"type": "InternalIP", "address": a} for a in facts.addresses),
+            {"type": "Hostname", "address": facts.name},
+        ],
+        "capacity": resources,
+        "allocatable": resources,
+        "conditions": [
+            _condition("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+            _condition("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+            _condition("PIDPressure", "False", "KubeletHasSufficientPID"),
+            ready_condition,
+        ],
+        "nodeInfo": {
+            "architecture": "amd64",
+            "bootID": facts.machine_id,
+            "containerRuntimeVersion": "containerd://2.2.1",
+            "kernelVersion": facts.kernel,
+            "kubeProxyVersion": "",
+            "kubeletVersion": facts.kubelet_version,
+            "machineID": facts.machine_id,
+            "operatingSystem": "linux",
+            "osImage": facts.os_image,
+            "systemUUID": facts.machine_id,
+        },
+    }
+
+
+def _condition(kind: str, status: str, reason: str) -> dict[str, str]:
+    now = _now()
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "lastHeartbeatTime": now,
+        "lastTransitionTime": now,
+    }
+
+
+def _static_pod(component: str, name: str, image: str, facts: NodeFacts) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "kube-system",
+            "labels": {"k8s-app": component, "tier": "control-plane", "component": component},
+            "annotations": {
+                "kubernetes.io/config.mirror": "talos",
+                "kubernetes.io/config.source": "http",
+            },
+        },
+        "spec": {
+            "nodeName": facts.name,
+            "hostNetwork": True,
+            "priorityClassName": "system-cluster-critical",
+            "tolerations": [{"operator": "Exists", "effect": "NoExecute"}],
+            "containers": [{"name": component, "image": image}],
+        },
+    }
+
+
+def _pod_status(component: str, image: str, facts: NodeFacts) -> dict[str, Any]:
+    now = _now()
+    kinds = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
+    return {
+        "phase": "Running",
+        "startTime": now,
+        "hostIP": facts.addresses[0],
+        "podIP": facts.addresses[0],
+        "conditions": [{"type": k, "status": "True", "lastTransitionTime": now} for k in kinds],
+        "containerStatuses": [
+            {
+                "name": component,
+                "image": image,
+                "imageID": image,
+                "containerID": f"containerd://{component}-{facts.machine_id}",
+                "ready": True,
+                "started": True,
+                "restartCount": 0,
+                "state": {"running": {"startedAt": now}},
+            }
+        ],
+    }
+
+
+def _now(*, micro: bool = False) -> str:
+    now = dt.datetime.now(dt.UTC)
+    return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if micro else "%Y-%m-%dT%H:%M:%SZ")

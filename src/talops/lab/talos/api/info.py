@@ -1,0 +1,83 @@
+"""What a node says about itself in plain calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+from talops.lab.talos.call import Api
+from talops.lab.talos.files import read_file
+from talops.talos.wire import common_pb2, machine_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from google.protobuf.empty_pb2 import Empty
+
+    from talops.lab.talos.services import Service
+
+
+class InfoApi(Api):
+    """machine.MachineService: Version, Hostname, Service…, Read."""
+
+    SERVICE = "machine.MachineService"
+
+    async def version(self, _: Empty) -> machine_pb2.Version:
+        return machine_pb2.Version(
+            version=machine_pb2.VersionInfo(
+                tag=self.node.version,
+                sha="00000000",
+                built="",
+                go_version="go1.26.0",
+                os="linux",
+                arch="amd64",
+            ),
+            platform=machine_pb2.PlatformInfo(name="nocloud", mode="cloud"),
+            features=machine_pb2.FeaturesInfo(rbac=True),
+        )
+
+    async def hostname(self, _: Empty) -> machine_pb2.Hostname:
+        return machine_pb2.Hostname(hostname=self.node.hostname)
+
+    async def service_list(self, _: Empty) -> machine_pb2.ServiceList:
+        return machine_pb2.ServiceList(services=[s.info() for s in self.node.services.all()])
+
+    def _service(self, name: str) -> Service:
+        service = self.node.services.get(name)
+        if service is None:
+            raise GRPCError(Status.NOT_FOUND, f'service "{name}" not defined')
+        return service
+
+    async def service_start(
+        self, request: machine_pb2.ServiceStartRequest
+    ) -> machine_pb2.ServiceStart:
+        self._service(request.id)
+        self.node.services.run(request.id)
+        return machine_pb2.ServiceStart(resp=f'Service "{request.id}" started')
+
+    async def service_stop(
+        self, request: machine_pb2.ServiceStopRequest
+    ) -> machine_pb2.ServiceStop:
+        self._service(request.id)
+        if request.id in {"machined", "apid", "containerd", "udevd"}:
+            text = f'service "{request.id}" doesn\'t support stop operation via API'
+            raise GRPCError(Status.UNKNOWN, text)
+        self.node.services.set(request.id, "Finished", "Service finished successfully")
+        return machine_pb2.ServiceStop(resp=f'Service "{request.id}" stopped')
+
+    async def service_restart(
+        self, request: machine_pb2.ServiceRestartRequest
+    ) -> machine_pb2.ServiceRestart:
+        self._service(request.id)
+        self.node.services.set(request.id, "Stopping")
+        self.node.services.run(request.id)
+        return machine_pb2.ServiceRestart(resp=f'Service "{request.id}" restarted')
+
+    async def read(self, request: machine_pb2.ReadRequest) -> AsyncIterator[common_pb2.Data]:
+        content = read_file(self.node, request.path)
+        if content is None:
+            text = f"stat {request.path}: no such file or directory"
+            raise GRPCError(Status.NOT_FOUND, text)
+        yield common_pb2.Data(bytes=content)

@@ -1,0 +1,67 @@
+"""Logs, kernel messages and events, with a tail and a follow."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from google.protobuf.any_pb2 import Any as AnyMessage
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+from talops.lab.talos.call import Api
+from talops.lab.talos.feed import Feed
+from talops.talos.wire import common_pb2, machine_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from google.protobuf.empty_pb2 import Empty
+
+
+class LogsApi(Api):
+    """machine.MachineService: Logs, LogsContainers, Dmesg, Events."""
+
+    SERVICE = "machine.MachineService"
+
+    async def logs(self, request: machine_pb2.LogsRequest) -> AsyncIterator[common_pb2.Data]:
+        journal, service = self.node.journal, request.id
+        if service not in journal.logs and self.node.services.get(service) is None:
+            raise GRPCError(Status.UNKNOWN, f'log "{service}" was not registered')
+        feed = journal.logs.setdefault(service, Feed(500))
+        if request.follow:
+            async for line in feed.follow(request.tail_lines):
+                yield common_pb2.Data(bytes=line.encode())
+        else:
+            for line in feed.items(request.tail_lines):
+                yield common_pb2.Data(bytes=line.encode())
+
+    async def logs_containers(self, _: Empty) -> machine_pb2.LogsContainer:
+        return machine_pb2.LogsContainer(ids=sorted(self.node.journal.logs))
+
+    async def dmesg(self, request: machine_pb2.DmesgRequest) -> AsyncIterator[common_pb2.Data]:
+        kernel = self.node.journal.kernel
+        if not request.follow:
+            for line in kernel.items():
+                yield common_pb2.Data(bytes=line.encode())
+            return
+        async for line in kernel.follow(0 if request.tail else None):
+            yield common_pb2.Data(bytes=line.encode())
+
+    async def events(self, request: machine_pb2.EventsRequest) -> AsyncIterator[machine_pb2.Event]:
+        yield machine_pb2.Event(data=AnyMessage(), actor_id=request.with_actor_id)
+        feed = self.node.journal.events
+        past = _tail(feed.items(), request)
+        async for _, event in feed.follow(past):
+            if not request.with_actor_id or event.actor_id == request.with_actor_id:
+                yield event
+
+
+def _tail(items: list[tuple[float, machine_pb2.Event]], request: machine_pb2.EventsRequest) -> int:
+    """How many past events the caller wants."""
+    if request.tail_id:
+        return sum(1 for _, event in items if event.id > request.tail_id)
+    if request.tail_seconds:
+        since = time.time() - request.tail_seconds
+        return sum(1 for at, _ in items if at >= since)
+    return len(items) if request.tail_events < 0 else request.tail_events

@@ -1,0 +1,141 @@
+"""Reboot, shutdown, reset, upgrade: asked for here, carried out by the node's life."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from typing import TYPE_CHECKING
+
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+from talops.errors import TalopsError
+from talops.lab.talos.call import Api
+from talops.lab.talos.failures import Wish
+from talops.lab.talos.image import Image, installer_image
+from talops.lab.talos.life import stage_upgrade
+from talops.talos.wire import machine_pb2
+
+if TYPE_CHECKING:
+    from talops.lab.talos.node import Node
+
+_PARTITIONS = {"STATE", "EPHEMERAL", "META", "EFI", "BIOS", "BOOT"}
+_ANSWER_FIRST = 0.05  # the reply leaves before the listener goes
+_TOO_FEW = 2
+
+
+class PowerApi(Api):
+    """machine.MachineService: Reboot, Shutdown, Reset, Rollback, Upgrade, Meta…"""
+
+    SERVICE = "machine.MachineService"
+
+    def _ask(self, wish: Wish) -> str:
+        asyncio.get_running_loop().call_later(_ANSWER_FIRST, self.node.ask, wish)
+        return wish.actor
+
+    async def reboot(self, request: machine_pb2.RebootRequest) -> machine_pb2.Reboot:
+        force = request.mode != machine_pb2.RebootRequest.DEFAULT
+        actor = self._ask(Wish("reboot", self.new_actor(), force=force))
+        return machine_pb2.Reboot(actor_id=actor)
+
+    async def shutdown(self, request: machine_pb2.ShutdownRequest) -> machine_pb2.Shutdown:
+        actor = self._ask(Wish("shutdown", self.new_actor(), force=request.force))
+        return machine_pb2.Shutdown(actor_id=actor)
+
+    async def reset(self, request: machine_pb2.ResetRequest) -> machine_pb2.Reset:
+        labels = tuple(spec.label for spec in request.system_partitions_to_wipe if spec.wipe)
+        for label in labels:
+            if label not in _PARTITIONS:
+                text = f'failed to get volume status with label "{label}": resource does not exist'
+                raise GRPCError(Status.UNKNOWN, text)
+        known = {d.path for d in self.node.devices}
+        for disk in request.user_disks_to_wipe:
+            if disk not in known:
+                text = f"reset user disk failed: device {disk} wasn't found"
+                raise GRPCError(Status.UNKNOWN, text)
+        wish = Wish(
+            "reset",
+            self.new_actor(),
+            graceful=request.graceful,
+            reboot=request.reboot,
+            partitions=labels,
+            system_disk=request.mode != machine_pb2.ResetRequest.USER_DISKS,
+        )
+        return machine_pb2.Reset(actor_id=self._ask(wish))
+
+    async def rollback(self, _: machine_pb2.RollbackRequest) -> machine_pb2.Rollback:
+        installation = self.node.store.installation()
+        if not installation.previous:
+            raise GRPCError(Status.FAILED_PRECONDITION, "no previous version to roll back to")
+        swapped = dataclasses.replace(
+            installation, version=installation.previous, previous=installation.version
+        )
+        self.node.store.save(swapped)
+        self._ask(Wish("reboot", self.new_actor()))
+        return machine_pb2.Rollback()
+
+    async def upgrade(self, request: machine_pb2.UpgradeRequest) -> machine_pb2.Upgrade:
+        node = self.node
+        if not node.store.installation().version:
+            raise GRPCError(Status.FAILED_PRECONDITION, "Talos is not installed")
+        image = pullable(node, request.image)
+        config = node.config
+        if config is not None and config.control_plane and not (request.force or request.preserve):
+            await _etcd_permits(node)
+        actor = self.new_actor()
+        if request.stage:
+            stage_upgrade(node, request.image)
+            self._ask(Wish("reboot", actor))
+        else:
+            self._ask(Wish("upgrade", actor, image=image))
+        return machine_pb2.Upgrade(ack="Upgrade request received", actor_id=actor)
+
+    async def meta_write(self, request: machine_pb2.MetaWriteRequest) -> machine_pb2.MetaWrite:
+        old = self.node.store.installation()
+        meta = {**old.meta, str(request.key): request.value.decode(errors="replace")}
+        self.node.store.save(dataclasses.replace(old, meta=meta))
+        return machine_pb2.MetaWrite()
+
+    async def meta_delete(self, request: machine_pb2.MetaDeleteRequest) -> machine_pb2.MetaDelete:
+        old = self.node.store.installation()
+        if str(request.key) not in old.meta:
+            raise GRPCError(Status.NOT_FOUND, f"meta key {request.key} not found")
+        meta = {k: v for k, v in old.meta.items() if k != str(request.key)}
+        self.node.store.save(dataclasses.replace(old, meta=meta))
+        return machine_pb2.MetaDelete()
+
+
+def pullable(node: Node, reference: str) -> Image:
+    """What an installer reference holds, or the refusal of a registry."""
+    image = installer_image(reference)
+    if image is None:
+        text = f'error validating installer image "{reference}": not found'
+        raise GRPCError(Status.NOT_FOUND, text)
+    if node.faults.disk_full:
+        text = f'failed to pull image "{reference}": no space left on device'
+        raise GRPCError(Status.RESOURCE_EXHAUSTED, text)
+    return image
+
+
+async def _etcd_permits(node: Node) -> None:
+    etcd = node.control_plane.etcd
+    prefix = "error validating etcd for upgrade: "
+    if etcd is None:
+        raise GRPCError(Status.UNKNOWN, f"{prefix}etcd is not running")
+    try:
+        members = await etcd.client.members()
+    except TalopsError as error:
+        raise GRPCError(Status.UNKNOWN, prefix + error.what) from error
+    if len(members) == _TOO_FEW:
+        text = "etcd member count(2) is insufficient to maintain quorum if upgrade commences"
+        raise GRPCError(Status.UNKNOWN, prefix + text)
+    for member in members:
+        address = (
+            member.client_urls[0].split("/")[2].partition(":")[0] if member.client_urls else ""
+        )
+        client = etcd.peer(address)
+        try:
+            if not address or not await client.healthy():
+                raise GRPCError(Status.UNKNOWN, f"{prefix}member {member.name} is not healthy")
+        finally:
+            await client.close()

@@ -1,0 +1,170 @@
+"""The node's door: the maintenance listener, the mTLS listener, and a network that can be lost."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import errno
+import ssl
+import weakref
+from typing import TYPE_CHECKING
+
+from grpclib.server import Server
+
+from talops.lab.kubernetes.pki import Authority, Subject, load_pair, self_signed
+from talops.lab.talos.router import Router
+
+if TYPE_CHECKING:
+    from grpclib.protocol import H2Protocol
+
+    from talops.lab.kubernetes.pki import KeyPair
+    from talops.lab.talos.node import Node
+
+PORT = 50000
+_POLL = 0.2
+_CERTIFICATE_LIFE = dt.timedelta(hours=24)
+_REBIND_LIMIT = 50
+
+
+class _CuttableServer(Server):
+    """Can drop its connections, which grpclib itself leaves to the other side."""
+
+    def __init__(self, router: Router) -> None:
+        super().__init__([router])
+        self._protocols: weakref.WeakSet[H2Protocol] = weakref.WeakSet()
+
+    def _protocol_factory(self) -> H2Protocol:
+        protocol = super()._protocol_factory()
+        self._protocols.add(protocol)
+        return protocol
+
+    async def cut(self) -> None:
+        self.close()
+        for protocol in list(self._protocols):
+            connection = getattr(protocol, "connection", None)
+            if connection is not None:
+                connection._transport.abort()  # noqa: SLF001  (close would wait for the peer)
+        await self.wait_closed()
+
+
+class Apid:
+    """Listens on every address that the node has."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._servers: list[_CuttableServer] = []
+        self._holes: list[asyncio.Server] = []
+        self.secure = False
+        self.cut_off = False
+        self.fingerprint = b""
+
+    async def open_maintenance(self) -> None:
+        node = self._node
+        names = (*node.addresses, "maintenance-service.talos.dev")
+        pair = self_signed(Subject("maintenance-service.talos.dev", names=names, server=True))
+        context = _context(pair)
+        await self._listen(context, maintenance=True)
+
+    async def open_secure(self) -> None:
+        """A worker first needs a control plane that signs its certificate."""
+        node = self._node
+        issuer: Node | None = None
+        while True:
+            assert node.config is not None
+            issuer = node if node.config.control_plane else node.fabric.issuer(node)
+            if issuer is not None and issuer.config is not None:
+                break
+            await asyncio.sleep(_POLL)
+        assert issuer.config is not None
+        pair = Authority(issuer.config.os_ca).issue(self._subject())
+        context = _context(pair)
+        context.load_verify_locations(cadata=node.config.trusted_os_cas.decode())
+        context.verify_mode = ssl.CERT_REQUIRED
+        await self._listen(context, maintenance=False)
+        self.secure = True
+
+    async def close(self) -> None:
+        self.secure = False
+        servers, self._servers = self._servers, []
+        for server in servers:
+            await server.cut()
+        await self._fill_holes()
+
+    async def renew(self) -> None:
+        """Authorities or names in the config have changed."""
+        if self.secure:
+            await self.close()
+            await self.open_secure()
+
+    async def lose_network(self) -> None:
+        """Connections end, new ones are taken by the kernel but nobody answers."""
+        self.cut_off = True
+        servers, self._servers = self._servers, []
+        for server in servers:
+            await server.cut()
+        for address in self._node.addresses:
+            self._holes.append(await asyncio.start_server(_swallow, address, PORT))
+
+    async def find_network(self) -> None:
+        self.cut_off = False
+        await self._fill_holes()
+        if self._node.in_maintenance:
+            await self.open_maintenance()
+        else:
+            await self.open_secure()
+
+    async def _fill_holes(self) -> None:
+        holes, self._holes = self._holes, []
+        for hole in holes:
+            hole.close()
+
+    async def _listen(self, context: ssl.SSLContext, *, maintenance: bool) -> None:
+        if self.cut_off:
+            return
+        for address in self._node.addresses:
+            server = _CuttableServer(Router(self._node, maintenance=maintenance))
+            await _start(server, address, context)
+            self._servers.append(server)
+
+    def _subject(self) -> Subject:
+        node = self._node
+        assert node.config is not None
+        names = (*node.config.cert_sans, *node.addresses, "127.0.0.1", node.hostname)
+        return Subject(
+            common_name=node.hostname,
+            names=names,
+            server=True,
+            lifetime=_CERTIFICATE_LIFE,
+            not_before=dt.datetime.fromtimestamp(node.now, dt.UTC),
+        )
+
+
+async def _start(server: _CuttableServer, address: str, context: ssl.SSLContext) -> None:
+    """The previous listener's socket may take a moment to go."""
+    for attempt in range(_REBIND_LIMIT):
+        try:
+            await server.start(address, PORT, ssl=context, reuse_address=True)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or attempt == _REBIND_LIMIT - 1:
+                raise
+            await asyncio.sleep(_POLL / 4)
+        else:
+            return
+
+
+def _context(pair: KeyPair) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.set_alpn_protocols(["h2"])
+    load_pair(context, pair)
+    return context
+
+
+async def _swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while await reader.read(65536):
+            pass
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()

@@ -1,0 +1,104 @@
+"""From bytes to a machine config, or a refusal in Talos' own words."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from talops.lab.talos.config import Document, MachineConfig
+from talops.lab.talos.known_keys import V1ALPHA1, Known, documents
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class BadConfigError(Exception):
+    """The text is what Talos answers with InvalidArgument."""
+
+
+def decode(raw: bytes, *, minor: int) -> MachineConfig:
+    """`minor` is the Talos version of the node: newer documents are unknown to older nodes."""
+    found = _load(raw)
+    known = documents(minor)
+    seen: set[tuple[str, str, str]] = set()
+    for index, document in enumerate(found):
+        _check_document(document, known, seen, _Place(raw, index))
+    return MachineConfig(raw, tuple(found))
+
+
+def _load(raw: bytes) -> list[Document]:
+    try:
+        found = list(YAML(typ="safe").load_all(io.BytesIO(raw)))
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise BadConfigError(f"decode error: yaml: line {line}: {error.problem}") from error
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise BadConfigError(f"decode error: yaml: {error}") from error
+    if any(not isinstance(item, dict) for item in found if item is not None):
+        raise BadConfigError("decode error: yaml: expected a mapping at the top of each document")
+    return [item for item in found if item]
+
+
+class _Place:
+    """The line of a document, looked up only when there is something to complain about."""
+
+    def __init__(self, raw: bytes, index: int) -> None:
+        self._raw = raw
+        self._index = index
+
+    def __str__(self) -> str:
+        nodes = [n for n in YAML(typ="safe", pure=True).compose_all(io.BytesIO(self._raw)) if n]
+        return f"(line {nodes[self._index].start_mark.line + 1})"
+
+
+def _check_document(
+    document: Document, known: Mapping[str, Known], seen: set[tuple[str, str, str]], place: _Place
+) -> None:
+    kind = str(document.get("kind", ""))
+    version = str(document.get("apiVersion", "") if kind else document.get("version", ""))
+    name = str(document.get("name", "")) if kind else ""
+    label = f"{version}/{kind}/{name}" if kind else f"/{version}/"
+    if kind and kind not in known:
+        raise BadConfigError(
+            f'error decoding document {label} {place}: "{kind}" "{version}": not registered'
+        )
+    if (version, kind, name) in seen:
+        raise BadConfigError(f"duplicate document {label} is not allowed {place}")
+    seen.add((version, kind, name))
+    unknown = _unknown(document, known[kind] if kind else V1ALPHA1)
+    if unknown:
+        raise BadConfigError(
+            f"error decoding document {label} {place}: unknown keys found during decoding:\n"
+            f"{_yaml(unknown)}"
+        )
+
+
+def _unknown(content: Mapping[str, Any], known: Known) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in content.items():
+        if key not in known:
+            found[key] = value
+            continue
+        below = known[key]
+        if below is not None and isinstance(value, dict):
+            deeper = _unknown(value, below)
+            if deeper:
+                found[key] = deeper
+    return found
+
+
+def _yaml(content: Mapping[str, Any]) -> str:
+    return to_yaml(content)
+
+
+def to_yaml(content: Any) -> str:
+    """Block style with Go's indentation of four."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.indent = 4
+    stream = io.StringIO()
+    yaml.dump(content, stream)
+    return stream.getvalue()

@@ -1,0 +1,173 @@
+"""The lab's machines: power on, power off, and the small things that go on between nodes."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import TalopsError
+from talops.files import make_private_directory, write_atomic
+from talops.lab.kubernetes.kubelet import mark_unknown
+from talops.lab.machine import Disk, Machine, Nic, StaticNetwork
+from talops.lab.talos.fabric import Fabric
+from talops.lab.talos.faults import FaultBook
+from talops.lab.talos.life import Life
+from talops.lab.talos.node import Node
+
+if TYPE_CHECKING:
+    from talops.lab.machine import MachinePower
+    from talops.lab.talos.settings import LabSettings
+
+_TICK = 0.5
+
+
+class TalosHost:
+    """A `MachineHost` whose guests are Talos nodes."""
+
+    def __init__(self, settings: LabSettings, power: MachinePower | None = None) -> None:
+        self.settings = settings
+        self.fabric = Fabric()
+        self.faults = FaultBook(settings.directory / "faults")
+        self._power = power
+        self._lives: dict[str, Life] = {}
+        self._absent: dict[tuple[str, str], float] = {}
+        self._ticker: asyncio.Task[None] | None = None
+        make_private_directory(settings.directory)
+
+    async def power_on(self, machine: Machine) -> None:
+        """A machine that is on already stays as it is."""
+        if machine.uuid in self._lives and self._lives[machine.uuid].alive:
+            return
+        self._remember(machine)
+        node = Node(machine, self.settings, self.fabric, self.faults)
+        life = Life(node, self._power)
+        node.ask = life.ask
+        self.fabric.add(node)
+        self._lives[machine.uuid] = life
+        life.start()
+        if self._ticker is None:
+            self._ticker = asyncio.create_task(self._tick_forever())
+
+    async def power_off(self, uuid: str, *, graceful: bool) -> None:
+        life = self._lives.pop(uuid, None)
+        if life is None:
+            return
+        self._note_absence(uuid)
+        await life.stop(graceful=graceful)
+        self.fabric.remove(uuid)
+        (self._directory(uuid) / "machine.json").unlink(missing_ok=True)
+
+    async def destroy(self, uuid: str) -> None:
+        node = self.fabric.node(uuid)
+        await self.power_off(uuid, graceful=False)
+        if node is not None:
+            node.withdraw()
+            node.store.destroy()
+        else:
+            Node(_blank(uuid), self.settings, self.fabric, self.faults).store.destroy()
+
+    async def resume(self) -> list[str]:
+        """Power on what was on when the lab last ended; gives the machines' names."""
+        found = sorted((self.settings.directory / "machines").glob("*/machine.json"))
+        machines = [_machine(json.loads(path.read_text(encoding="utf-8"))) for path in found]
+        for machine in machines:
+            await self.power_on(machine)
+        return [machine.name for machine in machines]
+
+    async def close(self) -> None:
+        """End everything; disks stay, and `resume` brings the same machines back."""
+        if self._ticker is not None:
+            self._ticker.cancel()
+            await asyncio.gather(self._ticker, return_exceptions=True)
+            self._ticker = None
+        await asyncio.gather(*(life.stop(graceful=False) for life in self._lives.values()))
+        self._lives.clear()
+        await self.fabric.close()
+
+    def node(self, name: str) -> Node | None:
+        """By machine name or uuid, for those who watch a lab from inside."""
+        for node in self.fabric.nodes():
+            if name in {node.machine.uuid, node.machine.name}:
+                return node
+        return None
+
+    def _directory(self, uuid: str) -> Path:
+        return self.settings.directory / "machines" / uuid
+
+    def _remember(self, machine: Machine) -> None:
+        text = json.dumps(dataclasses.asdict(machine), default=str)
+        write_atomic(self._directory(machine.uuid) / "machine.json", text)
+
+    async def _tick_forever(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            await self._follow_network_faults()
+            for node in self.fabric.nodes():
+                for address in node.config.vips if node.config else ():
+                    if address.startswith("127."):
+                        self.fabric.vip(address)
+            await self.fabric.settle_vips()
+            await self._mark_absent()
+
+    async def _follow_network_faults(self) -> None:
+        for node in self.fabric.nodes():
+            lost = node.faults.network_lost
+            if lost and not node.apid.cut_off and node.addresses:
+                node.control_plane.freeze(frozen=True)
+                await node.apid.lose_network()
+            elif not lost and node.apid.cut_off:
+                node.control_plane.freeze(frozen=False)
+                await node.apid.find_network()
+
+    def _note_absence(self, uuid: str) -> None:
+        node = self.fabric.node(uuid)
+        if node is not None and node.config is not None and node.registration.renewed:
+            self._absent[node.config.cluster_id, node.hostname] = time.monotonic()
+
+    async def _mark_absent(self) -> None:
+        """What Kubernetes' node controller does when a kubelet stops posting."""
+        now = time.monotonic()
+        for node in self.fabric.nodes():
+            if node.config is None:
+                continue
+            key = (node.config.cluster_id, node.hostname)
+            if node.registration.ready and not node.apid.cut_off:
+                self._absent.pop(key, None)
+            elif node.registration.renewed:
+                self._absent.setdefault(key, now)
+        for (cluster, name), since in list(self._absent.items()):
+            api = self.fabric.kube_api(cluster)
+            if now - since < self.settings.timing.grace or api is None:
+                continue
+            try:
+                await mark_unknown(api, name)
+            except TalopsError:
+                continue  # Kubernetes is away itself; the next tick tries again
+            self._absent[cluster, name] = float("inf")
+
+
+def _blank(uuid: str) -> Machine:
+    return Machine(uuid, 0, "", "", 0, 0, (), ())
+
+
+def _machine(data: dict[str, Any]) -> Machine:
+    nics = tuple(Nic(**nic) for nic in data.pop("nics"))
+    disks = tuple(
+        Disk(**{**disk, "image": Path(disk["image"]) if disk["image"] else None})
+        for disk in data.pop("disks")
+    )
+    network, cdrom = data.pop("network"), data.pop("cdrom")
+    if network is not None:
+        network["nameservers"] = tuple(network["nameservers"])
+    return Machine(
+        nics=nics,
+        disks=disks,
+        cdrom=Path(cdrom) if cdrom else None,
+        network=StaticNetwork(**network) if network else None,
+        pci=tuple(data.pop("pci")),
+        **data,
+    )

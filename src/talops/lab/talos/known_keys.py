@@ -1,0 +1,126 @@
+"""The keys that a strict decoder of machine configs knows: everything else is refused.
+
+`None` means that anything may stand below; a mapping means that only these keys may.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+Known: TypeAlias = "dict[str, Known | None]"
+
+
+def _keys(text: str, **nested: Known) -> Known:
+    known: Known = dict.fromkeys(text.split())
+    known.update(nested)
+    return known
+
+
+_PAIR = _keys("crt key")
+_LINK = "name up mtu multicast addresses routes"
+
+V1ALPHA1: Known = _keys(
+    "version debug persist",
+    machine=_keys(
+        "type token acceptedCAs certSANs controlPlane pods disks files env time sysctls sysfs"
+        " registries systemDiskEncryption udev logging kernel seccompProfiles"
+        " baseRuntimeSpecOverrides nodeLabels nodeAnnotations nodeTaints",
+        ca=_PAIR,
+        kubelet=_keys(
+            "image clusterDNS extraArgs extraMounts extraConfig credentialProviderConfig"
+            " defaultRuntimeSeccompProfileEnabled registerWithFQDN nodeIP skipNodeRegistration"
+            " disableManifestsDirectory"
+        ),
+        network=_keys(
+            "hostname interfaces nameservers searchDomains extraHostEntries kubespan"
+            " disableSearchDomain"
+        ),
+        install=_keys(
+            "disk diskSelector extraKernelArgs image extensions wipe legacyBIOSSupport"
+            " grubUseUKICmdline"
+        ),
+        features=_keys(
+            "rbac stableHostname kubernetesTalosAPIAccess apidCheckExtKeyUsage diskQuotaSupport"
+            " kubePrism hostDNS imageCache nodeAddressSortAlgorithm"
+        ),
+    ),
+    cluster=_keys(
+        "id secret clusterName token aescbcEncryptionSecret secretboxEncryptionSecret acceptedCAs"
+        " controllerManager scheduler discovery coreDNS externalCloudProvider extraManifests"
+        " extraManifestHeaders inlineManifests adminKubeconfig allowSchedulingOnControlPlanes"
+        " allowSchedulingOnMasters",
+        ca=_PAIR,
+        aggregatorCA=_PAIR,
+        serviceAccount=_keys("key"),
+        controlPlane=_keys("endpoint localAPIServerPort"),
+        network=_keys("cni dnsDomain podSubnets serviceSubnets"),
+        apiServer=_keys(
+            "image extraArgs extraVolumes env certSANs disablePodSecurityPolicy admissionControl"
+            " auditPolicy resources authorizationConfig"
+        ),
+        proxy=_keys("disabled image mode extraArgs"),
+        etcd=_keys("image ca extraArgs advertisedSubnets listenSubnets subnet"),
+    ),
+)
+
+_SINCE_1_12: dict[str, str] = {
+    "BondConfig": f"{_LINK} hardwareAddr links bondMode miimon updelay downdelay useCarrier"
+    " xmitHashPolicy arpInterval arpIpTargets nsIp6Targets arpValidate arpAllTargets lacpRate"
+    " failOverMac adSelect adActorSysPrio adUserPortKey adLACPActive primaryReselect resendIGMP"
+    " minLinks lpInterval packetsPerSlave numPeerNotif tlbLogicalLb allSlavesActive peerNotifDelay"
+    " missedMax",
+    "BridgeConfig": f"{_LINK} hardwareAddr links stp vlan",
+    "DHCPv4Config": "name routeMetric ignoreHostname clientIdentifier duidRaw",
+    "DHCPv6Config": "name routeMetric ignoreHostname clientIdentifier duidRaw",
+    "DummyLinkConfig": f"{_LINK} hardwareAddr",
+    "EthernetConfig": "name features rings channels wakeOnLan",
+    "EventSinkConfig": "endpoint",
+    "ExistingVolumeConfig": "name discovery mount",
+    "ExtensionServiceConfig": "name configFiles environment",
+    "HCloudVIPConfig": "name link apiToken",
+    "HostnameConfig": "auto hostname",
+    "KmsgLogConfig": "name url",
+    "KubeSpanEndpoints": "extraAnnouncedEndpoints",
+    "Layer2VIPConfig": "name link",
+    "LinkAliasConfig": "name selector",
+    "LinkConfig": _LINK,
+    "NetworkDefaultActionConfig": "ingress",
+    "NetworkRuleConfig": "name portSelector ingress",
+    "OOMConfig": "triggerExpression cgroupRankingExpression sampleInterval",
+    "PCIDriverRebindConfig": "name targetDriver",
+    "RawVolumeConfig": "name provisioning encryption",
+    "RegistryAuthConfig": "name username password auth identityToken",
+    "RegistryMirrorConfig": "name endpoints skipFallback",
+    "RegistryTLSConfig": "name clientIdentity ca insecureSkipVerify",
+    "ResolverConfig": "nameservers searchDomains",
+    "SideroLinkConfig": "apiUrl uniqueToken",
+    "StaticHostConfig": "name hostnames",
+    "SwapVolumeConfig": "name provisioning encryption",
+    "TimeSyncConfig": "enabled bootTimeout ntp ptp",
+    "TrustedRootsConfig": "name certificates",
+    "UserVolumeConfig": "name volumeType provisioning filesystem encryption",
+    "VLANConfig": f"{_LINK} vlanID vlanMode parent",
+    "VolumeConfig": "name provisioning encryption",
+    "WatchdogTimerConfig": "device timeout",
+    "WireguardConfig": f"{_LINK} privateKey listenPort firewallMark peers",
+    "ZswapConfig": "maxPoolPercent shrinkerEnabled",
+}
+_SINCE_1_13: dict[str, str] = {
+    "BlackholeRouteConfig": "name metric",
+    "EnvironmentConfig": "variables",
+    "ExternalVolumeConfig": "name filesystemType mount",
+    "KubeSpanConfig": "enabled advertiseKubernetesNetworks allowDownPeerBypass"
+    " harvestExtraEndpoints mtu filters",
+    "OOMConfig": f"{_SINCE_1_12['OOMConfig']} strictCgroupClassOrdering",
+    "RoutingRuleConfig": "name src dst table action iifName oifName fwMark fwMask",
+    "TCPProbeConfig": "name interval failureThreshold endpoint timeout",
+    "UserVolumeConfig": f"{_SINCE_1_12['UserVolumeConfig']} mount",
+    "VRFConfig": f"{_LINK} hardwareAddr links table",
+    "VolumeConfig": f"{_SINCE_1_12['VolumeConfig']} mount",
+}
+
+
+def documents(minor: int) -> dict[str, Known]:
+    """The kinds of documents that Talos 1.`minor` has registered."""
+    texts = {**_SINCE_1_12, **(_SINCE_1_13 if minor >= 13 else {})}  # noqa: PLR2004
+    return {kind: _keys(f"apiVersion kind {text}") for kind, text in texts.items()}

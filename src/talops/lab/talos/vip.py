@@ -1,0 +1,80 @@
+"""A shared address: one control plane at a time answers on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PORTS = (6443, 50000)  # Kubernetes, and apid, whose certificate does not name the address
+_CHUNK = 65536
+
+
+class SharedAddress:
+    """Listens on the address and forwards to its holder."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.holder: str | None = None
+        self._servers: list[asyncio.Server] = []
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def settle(self, able: Sequence[str]) -> None:
+        """The holder keeps the address as long as it can; otherwise the first who can takes it."""
+        if self.holder in able:
+            return
+        await self.close()
+        if able:
+            self.holder = able[0]
+            for port in _PORTS:
+                self._servers.append(await self._listen(port))
+
+    async def close(self) -> None:
+        """Connections end with the move, as they do on a wire."""
+        self.holder = None
+        servers, self._servers = self._servers, []
+        for server in servers:
+            server.close()
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _listen(self, port: int) -> asyncio.Server:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            self._open.add(task)
+            try:
+                await self._forward(port, reader, writer)
+            except asyncio.CancelledError:
+                writer.transport.abort()
+            finally:
+                self._open.discard(task)
+
+        return await asyncio.start_server(serve, self.address, port, limit=_CHUNK)
+
+    async def _forward(
+        self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        try:
+            inner, outer = await asyncio.open_connection(self.holder, port, limit=_CHUNK)
+        except OSError:
+            writer.transport.abort()
+            return
+        try:
+            await asyncio.gather(_copy(reader, outer), _copy(inner, writer))
+        finally:
+            outer.close()
+            writer.close()
+
+
+async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):  # the other side is gone: so is this direction
+        while data := await source.read(_CHUNK):
+            sink.write(data)
+            await sink.drain()
+        if sink.can_write_eof():
+            sink.write_eof()
