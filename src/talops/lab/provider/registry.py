@@ -1,0 +1,37 @@
+"""Every type this provider knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.lab.provider.resources.access import Group, Role, User
+from talops.lab.provider.resources.acl import Acl
+from talops.lab.provider.resources.download_file import DownloadFile
+from talops.lab.provider.resources.linux_network import LinuxBridge, LinuxVlan
+from talops.lab.provider.resources.pci_mapping import PciMapping
+from talops.lab.provider.resources.pool import Pool
+from talops.lab.provider.resources.storage import KINDS, Storage
+from talops.lab.provider.resources.user_token import UserToken
+from talops.lab.provider.resources.vm import VirtualMachine
+
+if TYPE_CHECKING:
+    from talops.lab.provider.kinds import DataSource, Resource
+
+_RESOURCES: list[Resource] = [
+    Acl(),
+    DownloadFile(),
+    Group(),
+    LinuxBridge(),
+    LinuxVlan(),
+    PciMapping(),
+    Pool(),
+    Role(),
+    *(Storage(kind) for kind in KINDS),
+    User(),
+    UserToken(),
+    VirtualMachine(),
+]
+_DATA_SOURCES: list[DataSource] = []
+
+RESOURCES: dict[str, Resource] = {item.name: item for item in _RESOURCES}
+DATA_SOURCES: dict[str, DataSource] = {item.name: item for item in _DATA_SOURCES}
