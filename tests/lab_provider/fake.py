@@ -226,7 +226,7 @@ class Fake:
             self.tokens[full] |= _typed(form)
         return self.tokens.get(full)
 
-    def _crud(  # noqa: PLR0917  (one table for six families of calls)
+    def _crud(
         self, table: Any, key: str, method: str, path: list[str], form: Any, lists: Any = ()
     ) -> Any:
         if method == "GET" and not path:

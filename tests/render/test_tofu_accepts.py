@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from tests.render.test_golden import CASES, rendered
 
 Tool = Callable[[str], Path]
