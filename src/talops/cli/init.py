@@ -102,4 +102,23 @@ def _write(directory: Path, answers: object) -> None:
             continue
         write_atomic(directory / name, text)
         typer.echo(f"wrote {name}")
+    _write_sops_rules(directory)
     note("next: talops check, then talops secrets init, then talops configure")
+
+
+def _write_sops_rules(directory: Path) -> None:
+    """.sops.yaml names who can read, so it needs a key; one is made if there is none."""
+    from talops.secrets.age import AgeKey, KeyRing, load_keys
+    from talops.secrets.init import KEY_FILE
+    from talops.secrets.rules import FILE, rules_text
+
+    if (directory / FILE).exists():
+        note(f"kept  {FILE} (already there)")
+        return
+    keys = load_keys(directory / KEY_FILE)
+    if keys is None:
+        keys = KeyRing((AgeKey.generate(),))
+        keys.save(directory / KEY_FILE)
+        typer.echo(f"wrote {KEY_FILE} (yours alone: keep a copy, never commit it)")
+    write_atomic(directory / FILE, rules_text([key.recipient for key in keys.keys]))
+    typer.echo(f"wrote {FILE}")
