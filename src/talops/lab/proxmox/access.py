@@ -103,16 +103,19 @@ def _shown(user: Document) -> dict[str, Any]:
 def list_users(call: Call) -> list[dict[str, Any]]:
     own = call.user.split("!")[0]
     may = call.may("/access/groups", "User.Modify", "Sys.Audit", any_of=True)
-    return [
-        {
-            "userid": user["userid"],
-            "realm-type": user["userid"].rpartition("@")[2],
-            **{k: v for k, v in _shown(user).items() if k != "groups"},
-            "groups": user.get("groups", ""),
-        }
-        for user in call.pve.users.values()
-        if may or user["userid"] == own
-    ]
+    users = [user for user in call.pve.users.values() if may or user["userid"] == own]
+    return [_listed(call, user) for user in users]
+
+
+def _listed(call: Call, user: Document) -> dict[str, Any]:
+    """Groups and tokens only on demand: here the groups are one string."""
+    row = {key: value for key, value in _shown(user).items() if key != "groups"}
+    row |= {"userid": user["userid"], "realm-type": user["userid"].rpartition("@")[2]}
+    if call.get("full"):
+        row["groups"] = user.get("groups", "")
+        tokens = _tokens_of(call, user["userid"])
+        row["tokens"] = [{"tokenid": token["tokenid"], **_token_shown(token)} for token in tokens]
+    return row
 
 
 @route("GET", "/access/users/{userid}", "", user_group("User.Modify", "Sys.Audit"))

@@ -62,7 +62,9 @@ async def _update(call: Call, task: Task | None) -> None:
     vm = find(pve, call.node, vmid)
     changes = normalise(call.params)
     removed = [key for key in str(call.get("delete", "")).replace(";", ",").split(",") if key]
-    check_rights(call, {**dict.fromkeys(removed, ""), **changes}, vmid)
+    # Clients name keys that the VM does not have; only what would really go needs a right.
+    check_rights(call, {key: vm.config[key] for key in removed if key in vm.config}, vmid)
+    check_rights(call, changes, vmid)
     async with pve.locks.config(vmid):
         vm = find(pve, call.node, vmid)
         if call.get("digest") not in {None, vm.digest()}:
