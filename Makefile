@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.talops-stamp
 WORKERS ?= auto
 
-.PHONY: help venv demo test check unit fmt lock bench chaos proto clean
+.PHONY: help venv demo test check fmt lock docs bench chaos clean proto
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,6 +41,9 @@ check: venv ## The inner loop: ruff, mypy, quick tests
 fmt: venv ## Format and fix what can be fixed
 	$(BIN)/ruff check --quiet --fix .
 	$(BIN)/ruff format --quiet .
+
+docs: venv ## Write the generated pages of docs/ anew
+	$(BIN)/python scripts/reference
 
 bench: venv ## Print the figures, as ratios within one run
 	$(BIN)/python -m tests.bench

@@ -10,6 +10,7 @@ import typer
 
 from talops.cli.output import note
 
+UserName = Annotated[str, typer.Argument(help="Name of the user.")]
 UsersFile = Annotated[Path, typer.Option("--users", help="The users file of the server.")]
 PasswordFile = Annotated[
     Path | None,
@@ -27,7 +28,7 @@ def register(group: typer.Typer) -> None:
 
 
 def add(
-    name: str,
+    name: UserName,
     users: UsersFile,
     read: Patterns = None,
     write: Patterns = None,
@@ -45,7 +46,7 @@ def add(
     note(f"{name} may write {list(writable)}, read {list(readable)}")
 
 
-def rotate(name: str, users: UsersFile, password_file: PasswordFile = None) -> None:
+def rotate(name: UserName, users: UsersFile, password_file: PasswordFile = None) -> None:
     """Give a user a new password; the server takes it over within a second."""
     from talops.statestore import users as book
 
@@ -54,7 +55,7 @@ def rotate(name: str, users: UsersFile, password_file: PasswordFile = None) -> N
     _show(password, made)
 
 
-def remove(name: str, users: UsersFile) -> None:
+def remove(name: UserName, users: UsersFile) -> None:
     """Remove a user; the server forgets them within a second."""
     from talops.statestore import users as book
 

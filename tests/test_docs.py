@@ -1,0 +1,53 @@
+"""The docs are part of the product: generated ones are up to date, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from talops.cli.app import COMMANDS, build
+from talops.cli.reference import cli_reference, leaves
+from talops.inventory.reference import inventory_reference
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.mark.parametrize(
+    ("page", "text"), [("cli.md", cli_reference), ("inventory.md", inventory_reference)]
+)
+def test_reference_is_up_to_date(page: str, text: object) -> None:
+    """`make docs` writes them."""
+    assert callable(text)
+    assert (ROOT / "docs" / page).read_text(encoding="utf-8") == text()
+
+
+def test_every_command_explains_itself() -> None:
+    """Help texts for commands, arguments and flags."""
+    silent = []
+    for name, command in leaves("talops", build(list(COMMANDS))):
+        if not (command.help or "").strip():
+            silent.append(name)
+        silent += [f"{name} {p.name}" for p in command.params if not getattr(p, "help", None)]
+    assert silent == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Relative links of every page."""
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_page_is_listed_in_the_readme() -> None:
+    """What nobody finds nobody reads."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    missing = [p.name for p in (ROOT / "docs").glob("*.md") if f"docs/{p.name}" not in readme]
+    assert missing == []
+
+
+def test_contributing_fits_on_a_page() -> None:
+    """Short enough to be read."""
+    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 60
