@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "tools": "talops.cli.tools",
     "state": "talops.cli.state",
     "lab": "talops.cli.lab",
+    "infra": "talops.cli.infra",
 }
 
 

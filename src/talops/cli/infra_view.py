@@ -1,0 +1,173 @@
+"""How a run of OpenTofu looks: a live line per resource on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from talops.tofu.events import (
+    BatchStarted,
+    ChangeSummary,
+    Diagnostic,
+    LayerDone,
+    LayerStarted,
+    PlanJudged,
+    ResourceChange,
+    ResourceDrifted,
+    ResourceRefresh,
+    Retrying,
+)
+from talops.views.words import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+    from rich.live import Live
+    from rich.table import Table
+
+    from talops.events import Emit, Event
+
+DOING = {
+    "create": "creating",
+    "update": "changing",
+    "delete": "destroying",
+    "replace": "replacing",
+    "read": "reading",
+    "forget": "forgetting",
+}
+COLOURS = {"online": "green", "creates": "green", "restarts": "yellow"}
+COUNTED = {
+    "plan": ("to create", "to change", "to destroy"),
+    "done": ("created", "changed", "destroyed"),
+}
+COLUMNS = ("effect", "name", "because of")
+
+
+@contextmanager
+def open_view(*, json: bool, out: TextIO, err: TextIO) -> Iterator[Emit]:
+    """JSON lines go to `out` (they are the result), progress for people to `err`."""
+    if json:
+        from talops.views.lines import JsonLines
+
+        yield JsonLines(out)
+    elif not err.isatty():
+        yield Plain(err)
+    else:
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(file=err, highlight=False)
+        with Live(console=console, refresh_per_second=8, transient=True) as live:
+            yield Rich(live, console)
+
+
+class Plain:
+    """One line per thing worth a line."""
+
+    def __init__(self, err: TextIO) -> None:
+        self._err = err
+
+    def __call__(self, event: Event) -> None:
+        for line in lines(event):
+            self._err.write(line + "\n")
+        self._err.flush()
+
+
+class Rich:
+    """What is going on now at the bottom; what is over above it."""
+
+    def __init__(self, live: Live, console: Console) -> None:
+        self._live = live
+        self._console = console
+        self._running: dict[str, tuple[str, float]] = {}
+        self._refreshed = 0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, ResourceChange):
+            self._change(event)
+        elif isinstance(event, ResourceRefresh):
+            self._refreshed += event.phase == "complete"
+        elif isinstance(event, PlanJudged):
+            if event.changes:
+                self._console.print(table(event))
+        else:
+            if isinstance(event, LayerStarted):
+                self._refreshed = 0
+            for line in lines(event):
+                self._console.print(line, markup=False)
+        self._live.update(self._now())
+
+    def _change(self, event: ResourceChange) -> None:
+        if event.phase in {"start", "progress"}:
+            known = self._running.get(event.address, ("", time.monotonic()))
+            self._running[event.address] = (DOING.get(event.action, event.action), known[1])
+            return
+        self._running.pop(event.address, None)
+        for line in lines(event):
+            self._console.print(line, markup=False)
+
+    def _now(self) -> Any:
+        from rich.table import Table
+
+        grid = Table.grid(padding=(0, 2))
+        now = time.monotonic()
+        for address, (doing, since) in self._running.items():
+            grid.add_row("…", doing, address, duration(now - since))
+        if not self._running and self._refreshed:
+            grid.add_row("…", "read", f"{self._refreshed} resources", "")
+        return grid
+
+
+def lines(event: Event) -> list[str]:  # noqa: C901, PLR0911  (one answer per kind of event)
+    """The plain text of an event; most kinds have none."""
+    match event:
+        case LayerStarted(layer, step):
+            return [f"{layer}: {step} …"]
+        case LayerDone(layer, step, seconds):
+            return [f"{layer}: {step} done in {duration(seconds)}"]
+        case ResourceChange(_, address, action, "start"):
+            return [f"  {DOING.get(action, action)} {address}"]
+        case ResourceChange(_, address, action, "complete", seconds):
+            return [f"  ✓ {action} {address} ({duration(seconds)})"]
+        case ResourceChange(_, address, action, "error", seconds):
+            return [f"  ✗ {action} {address} ({duration(seconds)})"]
+        case ResourceDrifted(_, address, action):
+            return [f"  {address} was changed outside ({action})"]
+        case ChangeSummary(_, operation, add, change, remove):
+            words = COUNTED["plan" if operation == "plan" else "done"]
+            return [f"  {operation}: {add} {words[0]}, {change} {words[1]}, {remove} {words[2]}"]
+        case Diagnostic(_, severity, summary, detail, address):
+            place = f" ({address})" if address else ""
+            return [f"  {severity}: {summary}{place}", *_indented(detail)]
+        case PlanJudged(_, changes):
+            return [f"  {c['effect']:<14} {c['name']}: {because(c)}" for c in changes]
+        case BatchStarted(layer, number, total, names, reason):
+            return [f"{layer}: step {number} of {total}: {', '.join(names)} ({reason})"]
+        case Retrying(layer, attempt, reason):
+            return [f"{layer}: trying again ({attempt}): {reason}"]
+    return []
+
+
+def table(event: PlanJudged) -> Table:
+    """The verdict, the harshest first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(title=f"plan of {event.layer}", title_justify="left", box=None, pad_edge=False)
+    for column in COLUMNS:
+        grid.add_column(column, overflow="fold")
+    for change in event.changes:
+        colour = COLOURS.get(change["effect"], "red")
+        grid.add_row(Text(change["effect"], style=colour), change["name"], Text(because(change)))
+    return grid
+
+
+def because(change: dict[str, Any]) -> str:
+    """The attributes behind the effect; for a creation, the address says more."""
+    return ", ".join(cause["change"] for cause in change["causes"]) or str(change["address"])
+
+
+def _indented(text: str) -> list[str]:
+    return [f"    {line}" for line in text.splitlines() if line.strip()]

@@ -1,0 +1,112 @@
+"""The disks that a VM really has: the state does not know what others attached."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import DeniedError, TalopsError, UnreachableError
+from talops.tofu.plan import VM
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import httpx
+
+    from talops.redaction import Secret
+    from talops.tofu.plan import Change
+
+_SLOT = re.compile(r"(scsi|virtio|sata|ide)\d+")
+_NOT_A_DISK = re.compile(r"media=cdrom|cloudinit|^none\b")
+SECONDS = 15
+AT_ONCE = 8
+OK, FORBIDDEN = 200, (401, 403)
+
+
+@dataclass(frozen=True)
+class Access:
+    """How the provider itself reaches Proxmox: PROXMOX_VE_* of its environment."""
+
+    endpoint: str
+    token: Secret | None = None
+    ticket: tuple[str, Secret] | None = None  # user name and password
+    insecure: bool = False
+    ca_file: str | None = None
+
+
+def disk_slots(config: Mapping[str, Any]) -> frozenset[str]:
+    """Slots of the disks in a VM's config; CD-ROM and cloud-init drives are none."""
+    return frozenset(
+        key
+        for key, value in config.items()
+        if _SLOT.fullmatch(key) and not _NOT_A_DISK.search(str(value))
+    )
+
+
+async def read_attached(access: Access, changes: Sequence[Change]) -> dict[int, frozenset[str]]:
+    """The slots of every existing VM that a plan touches. One that Proxmox does not show is left
+    out: a token that may not see a VM gets the same answer as for one that is gone.
+    """
+    existing = {c.vm_id for c in changes if c.type == VM and c.before and c.vm_id is not None}
+    if not existing:
+        return {}
+    async with _client(access) as client:
+        await _log_in(client, access)
+        listed = await _ask(client, "GET", "cluster/resources", params={"type": "vm"})
+        homes = {vm["vmid"]: vm["node"] for vm in listed if vm.get("vmid") in existing}
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def slots(vm_id: int, node: str) -> tuple[int, frozenset[str]]:
+            async with gate:
+                config = await _ask(client, "GET", f"nodes/{node}/qemu/{vm_id}/config")
+            return vm_id, disk_slots(config)
+
+        return dict(await asyncio.gather(*(slots(*home) for home in homes.items())))
+
+
+def _client(access: Access) -> httpx.AsyncClient:
+    import httpx
+
+    verify: bool | ssl.SSLContext = not access.insecure
+    if access.ca_file and not access.insecure:
+        verify = ssl.create_default_context(cafile=access.ca_file)
+    base = f"{access.endpoint.rstrip('/').removesuffix('/api2/json')}/api2/json/"
+    return httpx.AsyncClient(base_url=base, verify=verify, timeout=SECONDS)
+
+
+async def _log_in(client: httpx.AsyncClient, access: Access) -> None:
+    if access.token:
+        client.headers["Authorization"] = f"PVEAPIToken={access.token.reveal()}"
+    elif access.ticket:
+        user, password = access.ticket
+        data = {"username": user, "password": password.reveal()}
+        answer = await _ask(client, "POST", "access/ticket", data=data)
+        client.cookies.set("PVEAuthCookie", answer["ticket"])
+
+
+async def _ask(client: httpx.AsyncClient, method: str, path: str, **more: Any) -> Any:
+    import httpx
+
+    where = f"{client.base_url}{path}"
+    try:
+        answer = await client.request(method, path, **more)
+    except httpx.HTTPError as error:
+        raise UnreachableError(
+            f"Proxmox does not answer: {error or type(error).__name__}",
+            where=where,
+            hint="talops host check",
+        ) from error
+    if answer.status_code in FORBIDDEN:
+        raise DeniedError(
+            f"Proxmox says no: {answer.reason_phrase}", where=where, hint="talops host check"
+        )
+    if answer.status_code != OK:
+        raise TalopsError(
+            f"Proxmox says {answer.status_code} {answer.reason_phrase}",
+            where=where,
+            hint="talops host check",
+        )
+    return answer.json()["data"]

@@ -1,0 +1,205 @@
+"""One layer and the program that runs it; each method is one command of that program."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import ToolError
+from talops.files import PRIVATE, make_private_directory, write_atomic
+from talops.redaction import Redactor, Secret
+from talops.tofu import process, stream
+from talops.tofu.errors import failure
+from talops.tofu.events import Diagnostic, LayerDone, LayerStarted, TofuLine
+from talops.tofu.plan import Plan, read_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from talops.events import Emit, Event
+    from talops.tofu.layers import Layer
+
+# Long enough for a run that was interrupted to stop and let go of the state.
+LOCK_TIMEOUT = "120s"
+CHANGES = 2  # -detailed-exitcode
+
+
+def _ignore(_: Event) -> None:
+    pass
+
+
+class Engine:
+    """`environment` is what the program would inherit; `credentials` (variable → secret) are added
+    for its process alone and masked in all that it says.
+    """
+
+    def __init__(
+        self,
+        program: Path,
+        layer: Layer,
+        *,
+        environment: Mapping[str, str],
+        credentials: Mapping[str, Secret] | None = None,
+        emit: Emit = _ignore,
+        lock_timeout: str = LOCK_TIMEOUT,
+    ) -> None:
+        self.program = program
+        self.layer = layer
+        self.emit = emit
+        self._environment = environment
+        self._credentials = dict(credentials or {})
+        self._lock = f"-lock-timeout={lock_timeout}"
+        self._redact = _redactor(self._credentials)
+
+    async def init(self, extra: Sequence[str] = ()) -> None:
+        await self._stream("init", ["init", "-json", "-input=false", *extra])
+
+    async def plan(
+        self,
+        saved: Path,
+        *,
+        destroy: bool = False,
+        targets: Sequence[str] = (),
+        extra: Sequence[str] = (),
+        step: str = "plan",
+    ) -> bool:
+        """Write a plan to `saved` (private); whether there is anything to do."""
+        make_private_directory(saved.parent)
+        write_atomic(saved, b"", mode=PRIVATE)
+        arguments = ["-json", "-input=false", "-detailed-exitcode", self._lock, f"-out={saved}"]
+        arguments += ["-destroy"] if destroy else []
+        arguments += [f"-target={target}" for target in targets]
+        code = await self._stream(step, ["plan", *arguments, *extra], fine={0, CHANGES})
+        return code == CHANGES
+
+    async def show(self, saved: Path) -> Plan:
+        done = await self._run(["show", "-json", str(saved)])
+        if done.code:
+            raise failure(self.layer.name, "show", done.code, _diagnostics(done, self), done.errors)
+        return read_plan(_last_json(done.output, self.layer.name))
+
+    async def apply(self, saved: Path, *, parallelism: int, extra: Sequence[str] = ()) -> None:
+        """Exactly the saved plan."""
+        flags = ["-json", "-input=false", self._lock, f"-parallelism={parallelism}"]
+        await self._stream("apply", ["apply", *flags, *extra, str(saved)])
+
+    async def refresh(self, extra: Sequence[str] = ()) -> None:
+        """Bring the state up to date with the world; nothing else changes."""
+        flags = ["-json", "-input=false", "-refresh-only", "-auto-approve", self._lock]
+        await self._stream("refresh", ["apply", *flags, *extra])
+
+    async def import_resource(self, address: str, id_: str, extra: Sequence[str] = ()) -> None:
+        flags = ["-input=false", "-no-color", self._lock, *extra]
+        await self._plain("import", ["import", *flags, address, id_])
+
+    async def output(self) -> dict[str, Any]:
+        """Name → {value, sensitive, type}."""
+        return _last_json(await self._plain("output", ["output", "-json"]), self.layer.name)
+
+    async def state_list(self, extra: Sequence[str] = ()) -> list[str]:
+        """Addresses in the state; none if there is no state yet."""
+        done = await self._run(["state", "list", *extra])
+        if done.code and "No state file was found" in done.errors + done.output:
+            return []
+        if done.code:
+            raise failure(
+                self.layer.name, "state list", done.code, _diagnostics(done, self), done.errors
+            )
+        return [line for line in done.output.splitlines() if line]
+
+    async def force_unlock(self, lock: str) -> None:
+        await self._plain("force-unlock", ["force-unlock", "-force", lock])
+
+    async def validate(self) -> list[Diagnostic]:
+        """Every problem that it finds; an empty list is a valid layer."""
+        done = await self._run(["validate", "-json"])
+        found = _last_json(done.output, self.layer.name).get("diagnostics", [])
+        return [stream.diagnostic(self.layer.name, each) for each in found]
+
+    async def fmt(self, *, check: bool) -> list[str]:
+        """Files that were formatted, or would be."""
+        done = await self._run(["fmt", "-recursive", "-list=true", *(["-check"] if check else [])])
+        if done.code and not (check and done.output.strip()):
+            raise failure(self.layer.name, "fmt", done.code, (), done.errors)
+        return done.output.split()
+
+    async def _plain(self, step: str, arguments: Sequence[str]) -> str:
+        self.emit(LayerStarted(self.layer.name, step))
+        started = time.monotonic()
+        done = await self._run(arguments)
+        if done.code:
+            raise failure(self.layer.name, step, done.code, _diagnostics(done, self), done.errors)
+        self.emit(LayerDone(self.layer.name, step, round(time.monotonic() - started, 1)))
+        return done.output
+
+    async def _stream(
+        self, step: str, arguments: Sequence[str], *, fine: set[int] | None = None
+    ) -> int:
+        """Run a command that speaks JSON lines; its events go to `emit` as they come."""
+        problems: list[Diagnostic] = []
+
+        def on_line(line: str) -> None:
+            event = stream.parse(self.layer.name, self._redact(line))
+            if isinstance(event, Diagnostic):
+                problems.append(event)
+            if event is not None:
+                self.emit(event)
+
+        self.emit(LayerStarted(self.layer.name, step))
+        started = time.monotonic()
+        done = await self._run(arguments, on_line)
+        if done.code not in (fine or {0}):
+            raise failure(self.layer.name, step, done.code, problems, self._redact(done.errors))
+        self.emit(LayerDone(self.layer.name, step, round(time.monotonic() - started, 1)))
+        return done.code
+
+    async def _run(
+        self, arguments: Sequence[str], on_line: Any = lambda _: None
+    ) -> process.Finished:
+        """Secrets travel in the environment of the child and nowhere else."""
+        env = {
+            **self._environment,
+            "TF_IN_AUTOMATION": "1",
+            "TF_INPUT": "0",
+            "CHECKPOINT_DISABLE": "1",
+            "NO_COLOR": "1",
+            **{name: secret.reveal() for name, secret in self._credentials.items()},
+        }
+        argv = [str(self.program), *arguments]
+        return await process.run(argv, cwd=self.layer.path, env=env, on_line=on_line)
+
+    def say(self, text: str) -> None:
+        self.emit(TofuLine(self.layer.name, self._redact(text)))
+
+    def redact(self, text: str) -> str:
+        return self._redact(text)
+
+
+def _redactor(credentials: Mapping[str, Secret]) -> Redactor:
+    """Masks a secret as it is and as it stands inside a JSON text."""
+    escaped = (Secret(json.dumps(secret.reveal())[1:-1]) for secret in credentials.values())
+    return Redactor([*credentials.values(), *escaped])
+
+
+def _diagnostics(done: process.Finished, engine: Engine) -> list[Diagnostic]:
+    """What a command without -json printed, as one error."""
+    text = engine.redact(" ".join((done.errors or done.output).replace("│", " ").split()))
+    summary, _, detail = text.removeprefix("╷ ").removeprefix("Error: ").partition(". ")
+    return [Diagnostic(engine.layer.name, "error", summary[:300], detail[:1200])] if text else []
+
+
+def _last_json(output: str, layer: str) -> dict[str, Any]:
+    """The JSON document in an output that may begin with warnings about the CLI's own settings."""
+    for line in reversed(output.splitlines() or [""]):
+        if line.startswith("{") and line != "{":
+            try:
+                found = json.loads(line)
+            except ValueError:
+                continue
+            return dict(found)
+    try:
+        return dict(json.loads(output[output.index("{") :]))
+    except ValueError as error:
+        raise ToolError("the answer is no JSON", where=layer, hint="talops infra init") from error

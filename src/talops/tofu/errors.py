@@ -1,0 +1,64 @@
+"""A failed run of OpenTofu, in words, with the next command."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from talops.errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.tofu.events import Diagnostic
+
+_LOCK_ID = re.compile(r"ID:\s+(\S+)")
+_HINTS = (
+    ("Saved plan is stale", "talops infra plan{layer}"),
+    ("Inconsistent dependency lock file", "talops infra init{layer}"),
+    ("Backend initialization required", "talops infra init{layer}"),
+    ("Required plugins are not installed", "talops infra init{layer}"),
+    ("Missing required provider", "talops infra init{layer}"),
+    ("Module not installed", "talops infra init{layer}"),
+    ("provider plugin", "talops infra init{layer}"),
+)
+USUAL = "repair what it names, then run the same command again"
+
+
+class TofuError(ToolError):
+    """Carries the diagnostics, so that a caller can tell a passing failure from a final one."""
+
+    def __init__(
+        self, what: str, *, where: str, hint: str, diagnostics: Sequence[Diagnostic]
+    ) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.diagnostics = tuple(diagnostics)
+
+
+def failure(
+    layer: str, step: str, code: int, diagnostics: Sequence[Diagnostic], errors: str
+) -> TofuError:
+    """The error for a run that ended with `code`."""
+    found = [d for d in diagnostics if d.severity == "error"]
+    if not found:
+        text = " ".join(errors.split())[-600:] or f"it ended with code {code}"
+        return TofuError(f"{step} failed: {text}", where=layer, hint=USUAL, diagnostics=diagnostics)
+    first = found[0]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    detail = " ".join(first.detail.split())
+    what = f"{step} failed: {first.summary}" + (f": {detail}" if detail else "") + more
+    place = " ".join(part for part in (layer, first.address, first.where) if part)
+    return TofuError(what, where=place, hint=_hint(layer, first), diagnostics=diagnostics)
+
+
+def _hint(layer: str, error: Diagnostic) -> str:
+    text = f"{error.summary} {error.detail}"
+    flag = f" --layer {layer}"
+    if "state lock" in error.summary.lower():
+        found = _LOCK_ID.search(error.detail)
+        lock = found[1] if found else "LOCK_ID"
+        return f"if nobody works on it: talops infra force-unlock{flag} {lock}"
+    for words, hint in _HINTS:
+        if words in text:
+            return hint.format(layer=flag)
+    return USUAL

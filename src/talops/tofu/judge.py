@@ -1,0 +1,171 @@
+"""The plan judge: what each planned change does, and the attribute that causes it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from talops.tofu.differences import differences
+from talops.tofu.plan import GUESTS, VM
+from talops.tofu.rules import Effect, effect_of, slots
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.tofu.plan import Change, Plan
+
+REASONS = {
+    "replace_because_tainted": "its creation did not finish",
+    "replace_because_cannot_update": "cannot be changed in place",
+    "replace_by_request": "asked for by -replace",
+    "replace_by_triggers": "replace_triggered_by",
+    "delete_because_no_resource_config": "no longer in the configuration",
+    "delete_because_no_module": "no longer in the configuration",
+    "delete_because_each_key": "no longer in the configuration",
+    "delete_because_count_index": "no longer in the configuration",
+    "delete_because_wrong_repetition": "no longer in the configuration",
+    "delete_because_no_move_target": "its new address does not exist",
+}
+
+
+@dataclass(frozen=True)
+class Cause:
+    """An attribute and what its change does; values are None where they say nothing."""
+
+    attribute: str
+    effect: Effect
+    before: Any = None
+    after: Any = None
+
+    def __str__(self) -> str:
+        if self.before is None and self.after is None:
+            return self.attribute
+        return f"{self.attribute}: {_short(self.before)} → {_short(self.after)}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """`foreign`: disks on the VM that talops did not make. `unread`: nobody could tell."""
+
+    address: str
+    name: str
+    type: str
+    role: str
+    effect: Effect
+    causes: tuple[Cause, ...]
+    tainted: bool = False
+    foreign: tuple[str, ...] = ()
+    unread: bool = False
+
+    @property
+    def guest(self) -> bool:
+        return self.type in GUESTS
+
+    @property
+    def why(self) -> str:
+        """The causes of the effect itself; the gentler ones are not the reason."""
+        return ", ".join(str(c) for c in self.causes if c.effect is self.effect)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "address": self.address,
+            "name": self.name,
+            "role": self.role,
+            "effect": str(self.effect),
+            "causes": [
+                {"attribute": c.attribute, "effect": str(c.effect), "change": str(c)}
+                for c in self.causes
+            ],
+            "foreign_disks": list(self.foreign),
+        }
+
+
+def judge(plan: Plan, attached: Mapping[int, frozenset[str]] | None = None) -> list[Judged]:
+    """Every change that the plan would make, the harshest first."""
+    found = [_judge(change, attached) for change in plan.acts]
+    return sorted(found, key=lambda judged: (-judged.effect, judged.address))
+
+
+def _judge(change: Change, attached: Mapping[int, frozenset[str]] | None) -> Judged:
+    effect, causes = _effect(change)
+    disks_move = any(cause.attribute.startswith("disk") for cause in causes)
+    existing = change.type == VM and bool(change.before)
+    touched = existing and (disks_move or effect >= Effect.REPLACES)
+    foreign = _foreign(change, attached) if touched else frozenset()
+    if foreign and effect < Effect.REMOVES_DISK:
+        # bpg/proxmox detaches every disk it does not know of as soon as any disk block changes.
+        effect = Effect.REMOVES_DISK
+        causes = (*causes, *(Cause(f"disk.{slot}", effect) for slot in sorted(foreign)))
+    return Judged(
+        change.address,
+        change.name,
+        change.type,
+        change.role,
+        effect,
+        causes,
+        tainted="tainted" in change.reason,
+        foreign=tuple(sorted(foreign or ())),
+        unread=touched and foreign is None,
+    )
+
+
+def _effect(change: Change) -> tuple[Effect, tuple[Cause, ...]]:
+    actions = set(change.actions)
+    for action, effect in (("delete", Effect.DESTROYS), ("forget", Effect.FORGETS)):
+        if action in actions:
+            if "create" in actions:
+                return Effect.REPLACES, _replacement(change)
+            reason = REASONS.get(change.reason, change.reason)
+            if change.deposed:
+                reason = "left over from an unfinished replacement"
+            return effect, (Cause(reason or "asked for", effect),)
+    if actions == {"create"}:
+        return Effect.CREATES, ()
+    if actions <= {"no-op", "read", "open", "close"}:
+        return Effect.NOTHING, ()
+    return _update(change)
+
+
+def _replacement(change: Change) -> tuple[Cause, ...]:
+    paths = change.replace_paths
+    if not paths:
+        reason = REASONS.get(change.reason, change.reason) or "asked for"
+        return (Cause(reason, Effect.REPLACES),)
+    values = {d.attribute: d for d in differences(change)}
+    return tuple(
+        Cause(path, Effect.REPLACES, values[path].before, values[path].after)
+        if path in values
+        else Cause(path, Effect.REPLACES)
+        for path in paths
+    )
+
+
+def _update(change: Change) -> tuple[Effect, tuple[Cause, ...]]:
+    """Of a VM: the harshest of its attributes. Other guests restart for all we know."""
+    usual = Effect.RESTARTS if change.type in GUESTS else Effect.ONLINE
+    causes = tuple(
+        Cause(
+            d.attribute,
+            effect_of(d, change.before, change.after) if change.type == VM else usual,
+            d.before,
+            d.after,
+        )
+        for d in differences(change)
+    )
+    causes = tuple(cause for cause in causes if cause.effect is not Effect.NOTHING)
+    # An update without a visible difference is one that we do not understand.
+    return max((cause.effect for cause in causes), default=usual), causes
+
+
+def _foreign(
+    change: Change, attached: Mapping[int, frozenset[str]] | None
+) -> frozenset[str] | None:
+    """Disks on the VM that the state does not know; None: not readable."""
+    if attached is None or change.vm_id is None or change.vm_id not in attached:
+        return None
+    return attached[change.vm_id] - slots(change.before)
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None or value == "" else str(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"  # noqa: PLR2004  (a table column)

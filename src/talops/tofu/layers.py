@@ -1,0 +1,71 @@
+"""The layers under infrastructure/: which there are, in which order, and which one is meant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+FOLDER = "infrastructure"
+SINGLE = ("01-hypervisors",)
+GROUPS = ("02-platforms", "03-legacy")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One directory with a state of its own; `name` is its path below infrastructure/."""
+
+    name: str
+    path: Path
+
+    @property
+    def slug(self) -> str:
+        return self.name.replace("/", "-")
+
+
+def find_layers(root: Path) -> list[Layer]:
+    """Every layer that holds configuration, in the order in which they are applied."""
+    base = root / FOLDER
+    candidates: list[Path] = [base / name for name in SINGLE]
+    for group in GROUPS:
+        folder = base / group
+        candidates += sorted(folder.iterdir()) if folder.is_dir() else []
+    return [Layer(str(path.relative_to(base)), path) for path in candidates if _is_layer(path)]
+
+
+def choose(layers: Sequence[Layer], wanted: Iterable[str] | None, root: Path) -> list[Layer]:
+    """The named layers in their order; all of them without names.
+
+    A layer answers to its name, its last part, or the name of its group.
+    """
+    if not layers:
+        raise TalopsError(
+            "there is no layer to work on",
+            where=str(root / FOLDER),
+            hint="talops configure",
+        )
+    names = list(wanted or [])
+    if not names:
+        return list(layers)
+    for name in names:
+        if not any(_answers(layer, name) for layer in layers):
+            known = ", ".join(layer.name for layer in layers)
+            raise TalopsError(f"no layer is named {name}", hint=f"choose from: {known}")
+    return [layer for layer in layers if any(_answers(layer, name) for name in names)]
+
+
+def _answers(layer: Layer, name: str) -> bool:
+    wanted = name.strip("/").removeprefix(f"{FOLDER}/")
+    short = layer.name.split("-", maxsplit=1)[1]
+    return wanted in {layer.name, layer.name.split("/")[0], Path(layer.name).name, short}
+
+
+def _is_layer(path: Path) -> bool:
+    return path.is_dir() and any(
+        next(path.glob(f"*{ending}"), None) for ending in (".tf", ".tofu", ".tf.json")
+    )

@@ -1,0 +1,133 @@
+"""A saved plan as `show -json` tells it: the parts that decide anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from talops.errors import ToolError
+
+VM = "proxmox_virtual_environment_vm"
+# Other ways to a guest. talops renders none of them, so nothing is known about their updates.
+OTHER_GUESTS = frozenset(
+    {
+        "proxmox_vm",
+        "proxmox_cloned_vm",
+        "proxmox_virtual_environment_vm2",
+        "proxmox_virtual_environment_cloned_vm",
+        "proxmox_virtual_environment_container",
+    }
+)
+GUESTS = OTHER_GUESTS | {VM}
+CONTROL_PLANE = "controlplane"
+WORKER = "worker"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One resource in the plan; `before` and `after` are {} where there is none."""
+
+    address: str
+    type: str
+    actions: tuple[str, ...]
+    before: dict[str, Any]
+    after: dict[str, Any]
+    unknown: Any
+    sensitive: tuple[Any, Any]  # of before and after
+    key: str = ""  # of for_each, if it is a text
+    reason: str = ""
+    deposed: str = ""
+    replace_paths: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What a person calls it: the name it has now, before any renaming by this plan."""
+        for values in (self.before, self.after):
+            found = values.get("name")
+            if isinstance(found, str) and found:
+                return found
+        return self.key or self.address
+
+    @property
+    def role(self) -> str:
+        """controlplane, worker or "": from the tags that talops gives its VMs.
+
+        A plan that drops the tag does not make a control plane anything else: both sides count.
+        """
+        tags = {*_texts(self.before.get("tags")), *_texts(self.after.get("tags"))}
+        return next((role for role in (CONTROL_PLANE, WORKER) if role in tags), "")
+
+    @property
+    def vm_id(self) -> int | None:
+        for values in (self.before, self.after):
+            if isinstance(values.get("vm_id"), int):
+                return int(values["vm_id"])
+        return None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`outputs_change`: an output differs, although maybe no resource does."""
+
+    changes: tuple[Change, ...]
+    outputs_change: bool
+    errored: bool
+
+    @property
+    def acts(self) -> tuple[Change, ...]:
+        """What applying would touch; data sources and no-ops left out."""
+        return tuple(change for change in self.changes if set(change.actions) - {"no-op", "read"})
+
+    @property
+    def empty(self) -> bool:
+        return not self.acts and not self.outputs_change
+
+
+def read_plan(document: dict[str, Any]) -> Plan:
+    """Refuses what it does not understand: a plan that is misread is worse than none."""
+    version = str(document.get("format_version", ""))
+    if not version.startswith("1."):
+        raise ToolError(
+            f"cannot read a plan of format {version or 'unknown'}",
+            hint="talops tools list, and use a version that talops knows",
+        )
+    found = [_change(entry) for entry in document.get("resource_changes", [])]
+    outputs = document.get("output_changes", {}).values()
+    return Plan(
+        tuple(change for change in found if change is not None),
+        any(set(output.get("actions", [])) - {"no-op"} for output in outputs),
+        bool(document.get("errored")),
+    )
+
+
+def _change(entry: dict[str, Any]) -> Change | None:
+    if entry.get("mode") == "data":
+        return None
+    change = entry.get("change", {})
+    key = entry.get("index")
+    return Change(
+        entry["address"],
+        entry.get("type", ""),
+        tuple(change.get("actions", ())),
+        change.get("before") or {},
+        change.get("after") or {},
+        change.get("after_unknown", False),
+        (change.get("before_sensitive", False), change.get("after_sensitive", False)),
+        key if isinstance(key, str) else _module_key(entry.get("module_address", "")),
+        entry.get("action_reason", ""),
+        entry.get("deposed", ""),
+        tuple(_path(parts) for parts in change.get("replace_paths", ())),
+    )
+
+
+def _module_key(address: str) -> str:
+    """`module.node["cp-1"]` → `cp-1`."""
+    return address.rsplit('["', 1)[1].removesuffix('"]') if address.endswith('"]') else ""
+
+
+def _path(parts: list[Any]) -> str:
+    return ".".join(str(part) for part in parts)
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

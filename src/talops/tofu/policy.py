@@ -1,0 +1,134 @@
+"""What may be done without being named, and what is refused. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.tofu.plan import CONTROL_PLANE
+from talops.tofu.rules import Effect
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.tofu.judge import Judged
+
+# Fetched or computed anew without loss; nothing runs on them.
+DISPOSABLE = ("proxmox_download_file", "proxmox_virtual_environment_download_file")
+BUILT_IN = ("terraform_data", "null_resource", "random_", "time_")
+
+
+class RefusedError(TalopsError):
+    """A plan would do something that nobody named."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Names of what may go. `everything` is `down`. `fresh`: addresses that talops itself began to
+    create and that never came to life; a tainted one of those is made anew without asking.
+    """
+
+    allow_replace: frozenset[str] = frozenset()
+    allow_destroy: frozenset[str] = frozenset()
+    everything: bool = False
+    fresh: frozenset[str] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    judged: Judged
+    reason: str
+    hint: str
+
+
+def refusals(changes: Sequence[Judged], policy: Policy) -> list[Refusal]:
+    """Everything in the plan that must not happen under this policy."""
+    found = [refusal for change in changes if (refusal := _refuse(change, changes, policy))]
+    return found + _quorum(changes, policy)
+
+
+def check(layer: str, changes: Sequence[Judged], policy: Policy) -> None:
+    """Raise with every refusal at once."""
+    found = refusals(changes, policy)
+    if found:
+        lines = [f"{r.judged.name} ({r.judged.address}): {r.reason}" for r in found]
+        raise RefusedError(
+            "refused, and nothing was changed:\n  " + "\n  ".join(lines),
+            where=layer,
+            hint="; ".join(dict.fromkeys(r.hint for r in found)),
+        )
+
+
+def _refuse(change: Judged, changes: Sequence[Judged], policy: Policy) -> Refusal | None:
+    if policy.everything or change.effect < Effect.REMOVES_DISK or _disposable(change):
+        return _unread(change, policy)
+    if change.foreign:
+        return Refusal(
+            change,
+            f"would take away {', '.join(change.foreign)}, which talops did not make",
+            f"drain {change.name} so that the volume is detached, then run the same command again",
+        )
+    if change.tainted and change.address in policy.fresh:
+        return None
+    return _unnamed(change, changes, policy) or _unread(change, policy)
+
+
+def _unread(change: Judged, policy: Policy) -> Refusal | None:
+    """Without a look at the real disks nobody can say that none of them is foreign."""
+    if not change.unread or policy.everything:
+        return None
+    if change.tainted and change.address in policy.fresh:
+        return None
+    return Refusal(
+        change,
+        "touches disks, and the VM's real disks could not be read",
+        "talops host check",
+    )
+
+
+def _unnamed(change: Judged, changes: Sequence[Judged], policy: Policy) -> Refusal | None:
+    flag = "--allow-replace" if change.effect is Effect.REPLACES else "--allow-destroy"
+    allowed = policy.allow_replace if flag == "--allow-replace" else policy.allow_destroy
+    if change.address in allowed:
+        return None
+    reason = f"{change.effect} it ({change.why})"
+    if change.name not in allowed:
+        return Refusal(change, reason, f"if that is meant: {flag} {change.name}")
+    namesakes = [c for c in changes if c.name == change.name and c.effect is change.effect]
+    if len(namesakes) > 1:
+        return Refusal(
+            change,
+            f"{reason}, and {len(namesakes)} resources have that name",
+            f"name its address: {flag} '{change.address}'",
+        )
+    return None
+
+
+def _quorum(changes: Sequence[Judged], policy: Policy) -> list[Refusal]:
+    """Etcd survives the loss of one control plane; a second one must wait for its successor."""
+    if policy.everything:
+        return []
+    touched = [
+        c
+        for c in changes
+        if c.role == CONTROL_PLANE
+        and c.effect >= Effect.RESTARTS
+        and not (c.tainted and c.address in policy.fresh)
+    ]
+    gone = [c for c in touched if c.effect >= Effect.FORGETS]
+    if not gone or len(touched) == 1:
+        return []
+    names = ", ".join(c.name for c in touched)
+    return [
+        Refusal(
+            change,
+            f"{change.effect} a control plane while others are touched too ({names})",
+            "one control plane at a time: change one, wait until etcd is healthy, then the next",
+        )
+        for change in gone
+    ]
+
+
+def _disposable(change: Judged) -> bool:
+    return change.type in DISPOSABLE or change.type.startswith(BUILT_IN)

@@ -1,0 +1,125 @@
+"""One child process: its output as it comes, and an interrupt that lets it finish cleanly.
+
+The child writes into an unnamed file instead of a pipe. Should talops be killed, a pipe would kill
+OpenTofu at its next line, in the middle of its work and with unsaved state; a file lets it finish,
+save its state and release its lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import tempfile
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from talops.errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Finished:
+    code: int
+    output: str
+    errors: str
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    on_line: Callable[[str], None] = lambda _: None,
+) -> Finished:
+    """Run to the end. Cancelling once asks the child to stop and waits for it; twice kills it."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = await _start(argv, cwd, env, output, errors)
+        reader = _Tail(output, on_line)
+        finished = asyncio.ensure_future(_follow(process, reader))
+        try:
+            await asyncio.shield(finished)
+        except asyncio.CancelledError:
+            await _stop(process, finished)
+            raise
+        return Finished(process.returncode or 0, reader.text(), _all(errors))
+
+
+async def _start(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], output: IO[bytes], errors: IO[bytes]
+) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *argv,
+            cwd=cwd,
+            env=dict(env),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            # Its own group: Ctrl-C in the terminal reaches talops alone, which passes it on once.
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ToolError(
+            f"cannot run: {error.strerror}", where=argv[0], hint="talops tools install"
+        ) from error
+
+
+async def _follow(process: asyncio.subprocess.Process, reader: _Tail) -> None:
+    ended = asyncio.ensure_future(process.wait())
+    while not ended.done():
+        reader.read()
+        await asyncio.wait({ended}, timeout=POLL_SECONDS)
+    reader.read()
+    reader.close()
+
+
+async def _stop(process: asyncio.subprocess.Process, finished: asyncio.Future[None]) -> None:
+    """SIGINT to OpenTofu alone: it tells its providers to stop, saves the state and unlocks it."""
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGINT)
+    try:
+        await asyncio.shield(finished)
+    except asyncio.CancelledError:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await finished
+        raise
+
+
+class _Tail:
+    """The lines of a growing file, each once and whole."""
+
+    def __init__(self, file: IO[bytes], on_line: Callable[[str], None]) -> None:
+        self._handle = file.fileno()
+        self._on_line = on_line
+        self._offset = 0
+        self._rest = b""
+        self._kept: list[bytes] = []
+
+    def read(self) -> None:
+        while chunk := os.pread(self._handle, 1 << 16, self._offset):
+            self._offset += len(chunk)
+            self._kept.append(chunk)
+            *lines, self._rest = (self._rest + chunk).split(b"\n")
+            for line in lines:
+                self._on_line(line.decode(errors="replace"))
+
+    def close(self) -> None:
+        if self._rest:
+            self._on_line(self._rest.decode(errors="replace"))
+            self._rest = b""
+
+    def text(self) -> str:
+        return b"".join(self._kept).decode(errors="replace")
+
+
+def _all(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")

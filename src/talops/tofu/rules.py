@@ -1,0 +1,126 @@
+"""What a change of one attribute does to a running VM, as bpg/proxmox carries it out.
+
+Only what is known to be harmless is listed as such: whatever else changes counts as a restart,
+so that an attribute nobody thought of is never a surprise.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from talops.tofu.differences import Difference
+
+
+class Effect(IntEnum):
+    """What a change does, the gentler the smaller."""
+
+    NOTHING = 0
+    ONLINE = 1
+    CREATES = 2
+    RESTARTS = 3
+    REMOVES_DISK = 4
+    FORGETS = 5
+    REPLACES = 6
+    DESTROYS = 7
+
+    def __str__(self) -> str:
+        return (
+            self.name.lower().replace("_", " a ")
+            if self is Effect.REMOVES_DISK
+            else (self.name.lower())
+        )
+
+
+COMPUTED = frozenset(
+    {"id", "ipv4_addresses", "ipv6_addresses", "mac_addresses", "network_interface_names"}
+)
+ONLINE = frozenset(
+    {
+        *("name", "description", "tags", "pool_id", "protection", "on_boot", "startup"),
+        *("network_device", "cdrom", "smbios", "hook_script_file_id", "hotplug", "migrate"),
+        *("reboot", "reboot_after_update", "stop_on_destroy", "purge_on_destroy"),
+        *("delete_unreferenced_disks_on_destroy", "timeout_clone", "timeout_create"),
+        *("timeout_migrate", "timeout_move_disk", "timeout_reboot", "timeout_shutdown_vm"),
+        *("timeout_start_vm", "timeout_stop_vm"),
+    }
+)
+DISK_ONLINE = frozenset(
+    {
+        *("backup", "cache", "discard", "iothread", "replicate", "serial", "speed", "ssd"),
+        # Only the first creation of a disk reads these.
+        *("import_from", "path_in_datastore", "file_format"),
+    }
+)
+# Volumes beside the disks: the EFI variables, and the keys that a TPM holds.
+SMALL_DISKS = frozenset({"efi_disk", "tpm_state"})
+DEFAULT_HOTPLUG = "network,disk,usb"
+
+
+def effect_of(difference: Difference, before: dict[str, Any], after: dict[str, Any]) -> Effect:
+    """The effect of one attribute's change on a VM that exists."""
+    top = difference.path[0]
+    if top in COMPUTED:
+        return Effect.NOTHING
+    if top in ONLINE:
+        return Effect.ONLINE
+    special = SPECIAL.get(top)
+    return special(difference, before, after) if special else Effect.RESTARTS
+
+
+def _disk(difference: Difference, before: dict[str, Any], after: dict[str, Any]) -> Effect:
+    slot = difference.path[1] if len(difference.path) > 1 else ""
+    if slot not in slots(after):
+        return Effect.REMOVES_DISK
+    if slot not in slots(before):
+        return Effect.ONLINE
+    leaf = difference.path[2] if len(difference.path) > 2 else ""  # noqa: PLR2004
+    if leaf == "size":
+        return _resize(difference, after)
+    return Effect.ONLINE if leaf in DISK_ONLINE else Effect.RESTARTS
+
+
+def _resize(difference: Difference, after: dict[str, Any]) -> Effect:
+    old, new = difference.before, difference.after
+    if not isinstance(old, int | float) or not isinstance(new, int | float) or new < old:
+        return Effect.REMOVES_DISK  # no volume can shrink: it would have to be made anew
+    hotplug = after.get("hotplug") or DEFAULT_HOTPLUG
+    return Effect.ONLINE if "disk" in hotplug or hotplug == "1" else Effect.RESTARTS
+
+
+def _small_disk(difference: Difference, _before: dict[str, Any], after: dict[str, Any]) -> Effect:
+    return Effect.RESTARTS if after.get(difference.path[0]) else Effect.REMOVES_DISK
+
+
+def _started(difference: Difference, _before: dict[str, Any], _after: dict[str, Any]) -> Effect:
+    """Switching on disturbs nobody; switching off is half of a restart."""
+    return Effect.ONLINE if difference.after is True else Effect.RESTARTS
+
+
+def _template(difference: Difference, _before: dict[str, Any], _after: dict[str, Any]) -> Effect:
+    """A VM that becomes a template never runs again."""
+    unchanged = not difference.before and difference.after is False
+    return Effect.NOTHING if unchanged else Effect.REPLACES
+
+
+def _node(_difference: Difference, _before: dict[str, Any], after: dict[str, Any]) -> Effect:
+    """With `migrate` the VM moves while it runs; without, it is made anew."""
+    return Effect.ONLINE if after.get("migrate") else Effect.REPLACES
+
+
+SPECIAL = {
+    "disk": _disk,
+    "efi_disk": _small_disk,
+    "tpm_state": _small_disk,
+    "started": _started,
+    "template": _template,
+    "node_name": _node,
+}
+
+
+def slots(values: dict[str, Any]) -> frozenset[str]:
+    """The interfaces of the disks in a VM's values: scsi0, virtio1 …"""
+    disks = values.get("disk")
+    found = disks if isinstance(disks, list) else []
+    return frozenset(str(d["interface"]) for d in found if isinstance(d, dict) and "interface" in d)

@@ -1,0 +1,188 @@
+"""From a saved plan to a world that matches it, whatever happens on the way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from tests.tofu.world import World, address, node
+
+from talops.errors import DifferencesFoundError, TalopsError
+from talops.tofu.apply import Applier, Conduct
+from talops.tofu.diary import Diary
+from talops.tofu.errors import TofuError
+from talops.tofu.events import BatchStarted, PlanJudged, Retrying
+from talops.tofu.policy import Policy, RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from talops.tofu.engine import Engine
+    from talops.tofu.ordering import Batch
+    from talops.tofu.plan import Change
+
+NODES = ["cp-1", "cp-2", "cp-3", "w-1", "w-2", "w-3"]
+
+
+async def read_disks(changes: Sequence[Change]) -> dict[int, frozenset[str]]:
+    return {c.vm_id: frozenset({"scsi0"}) for c in changes if c.vm_id is not None}
+
+
+CONDUCT = Conduct(read_disks=read_disks, pauses=(0, 0, 0))
+
+
+def applier(world: World, tmp_path: Path, conduct: Conduct = CONDUCT) -> Applier:
+    return Applier(cast("Engine", world), conduct, Diary(tmp_path / "creating.json"))
+
+
+async def run(world: World, tmp_path: Path, conduct: Conduct = CONDUCT) -> None:
+    saved = tmp_path / "x.tfplan"
+    await world.plan(saved)
+    await applier(world, tmp_path, conduct).apply(saved)
+
+
+def cluster(**more: Any) -> dict[str, dict[str, Any]]:
+    return {name: node(name, **more) for name in NODES}
+
+
+def bigger() -> World:
+    """Every node runs and shall get more cores."""
+    return World(wanted=cluster(cpu=[{"cores": 8}]), actual=cluster())
+
+
+async def test_create(tmp_path: Path) -> None:
+    """New VMs are made in one go, throttled, and the diary is closed."""
+    world = World(wanted=cluster())
+    await run(world, tmp_path)
+    assert world.actual == world.wanted
+    assert world.applied == [4]
+    assert not (tmp_path / "creating.json").exists()
+
+
+async def test_restarts_one_control_plane_at_a_time(tmp_path: Path) -> None:
+    """No two control planes restart together, and each is healthy before the next one goes."""
+    world = bigger()
+    waited: list[tuple[str, ...]] = []
+
+    async def healthy(batch: Batch) -> None:
+        assert world.restarted[-1] == set(batch.names)
+        waited.append(batch.names)
+
+    await run(world, tmp_path, replace(CONDUCT, healthy=healthy))
+    assert world.restarted == [{"cp-1"}, {"cp-2"}, {"cp-3"}, {"w-1"}, {"w-2"}, {"w-3"}]
+    assert len(waited) == len(world.restarted)
+    assert world.actual == world.wanted
+    batches = [e for e in world.events if isinstance(e, BatchStarted)]
+    assert [(e.number, e.total) for e in batches] == [(n, 6) for n in range(1, 7)]
+
+
+async def test_unhealthy_stops_there(tmp_path: Path) -> None:
+    """A control plane that does not come back keeps the others as they are."""
+    world = bigger()
+
+    async def healthy(batch: Batch) -> None:
+        raise TalopsError("etcd has no leader", where=batch.names[0])
+
+    with pytest.raises(TalopsError, match="no leader"):
+        await run(world, tmp_path, replace(CONDUCT, healthy=healthy))
+    assert world.restarted == [{"cp-1"}]
+    await run(world, tmp_path)
+    assert world.actual == world.wanted
+
+
+async def test_refused_before_anything_is_touched(tmp_path: Path) -> None:
+    """One forbidden change keeps the whole plan from being applied."""
+    world = World(wanted={**cluster(), "w-9": node("w-9")}, actual=cluster())
+    del world.wanted["w-1"]
+    before = dict(world.actual)
+    with pytest.raises(RefusedError, match="w-1"):
+        await run(world, tmp_path)
+    assert world.actual == before
+    await run(world, tmp_path, replace(CONDUCT, policy=Policy(allow_destroy=frozenset({"w-1"}))))
+    assert "w-1" not in world.actual
+    assert "w-9" in world.actual
+
+
+async def test_foreign_disk_is_seen(tmp_path: Path) -> None:
+    """The real disks are looked at before a disk block changes."""
+    world = World(
+        wanted={"w-1": node("w-1", disk=[{"interface": "scsi0", "size": 80}])},
+        actual={"w-1": node("w-1")},
+    )
+
+    async def with_csi(changes: Sequence[Change]) -> dict[int, frozenset[str]]:
+        return {c.vm_id: frozenset({"scsi0", "scsi3"}) for c in changes if c.vm_id is not None}
+
+    with pytest.raises(RefusedError, match="scsi3, which talops did not make"):
+        await run(world, tmp_path, replace(CONDUCT, read_disks=with_csi))
+
+
+async def test_passing_failure_is_retried(tmp_path: Path) -> None:
+    """A lock that was busy is tried again; the half-made VM is made anew without asking."""
+    world = World(wanted=cluster(), faults={"w-2": ["VM is locked (clone)", "got timeout"]})
+    await run(world, tmp_path)
+    assert world.actual == world.wanted
+    assert sum(isinstance(e, Retrying) for e in world.events) == 2
+
+
+async def test_final_failure_is_not_retried(tmp_path: Path) -> None:
+    """A refusal by Proxmox fails at once, and the next run converges."""
+    world = World(wanted=cluster(), faults={"w-2": ["Permission check failed"]})
+    with pytest.raises(TofuError, match="Permission check failed"):
+        await run(world, tmp_path)
+    assert len(world.applied) == 1
+    assert (tmp_path / "creating.json").stat().st_mode & 0o777 == 0o600
+    await run(world, tmp_path)
+    assert world.actual == world.wanted
+
+
+async def test_retries_end(tmp_path: Path) -> None:
+    """A failure that never passes is reported after a few attempts."""
+    world = World(wanted=cluster(), faults={"w-2": ["got timeout"] * 99})
+    with pytest.raises(TofuError, match="got timeout"):
+        await run(world, tmp_path)
+    assert len(world.applied) == 1 + len(CONDUCT.pauses)
+
+
+async def test_stranger_tainted_needs_its_name(tmp_path: Path) -> None:
+    """A tainted VM that talops was not creating is not made anew unasked."""
+    world = World(wanted=cluster(), actual=cluster(), tainted={"cp-1"})
+    with pytest.raises(RefusedError, match="its creation did not finish"):
+        await run(world, tmp_path)
+
+
+async def test_world_that_changes_meanwhile(tmp_path: Path) -> None:
+    """What appears between two steps and was not in the saved plan is not applied."""
+    world = bigger()
+
+    async def healthy(batch: Batch) -> None:
+        if batch.names == ("cp-1",):  # somebody edits the inventory
+            world.wanted["w-9"] = node("w-9")
+
+    with pytest.raises(RefusedError, match="the world changed meanwhile: w-9"):
+        await run(world, tmp_path, replace(CONDUCT, healthy=healthy))
+    assert "w-9" not in world.actual
+    assert not (tmp_path / "x.part.tfplan").exists()
+
+
+async def test_no_drift_gate(tmp_path: Path) -> None:
+    """A second plan that is not empty is a difference, with its cause."""
+    world = World(wanted={"w-1": node("w-1")}, actual={"w-1": node("w-1")})
+    gate = tmp_path / "gate.tfplan"
+    await applier(world, tmp_path).no_drift(gate)
+    world.actual["w-1"] = node("w-1", description="by hand")
+    with pytest.raises(DifferencesFoundError, match="description: by hand → nothing") as caught:
+        await applier(world, tmp_path).no_drift(gate)
+    assert caught.value.exit_code == 2
+    assert not gate.exists()
+
+
+async def test_verdict_is_announced(tmp_path: Path) -> None:
+    """Whoever listens gets the table before anything happens."""
+    world = bigger()
+    await run(world, tmp_path)
+    first = next(e for e in world.events if isinstance(e, PlanJudged))
+    assert [row["effect"] for row in first.changes] == ["restarts"] * 6
+    assert first.changes[0]["address"] == address("cp-1")

@@ -1,0 +1,98 @@
+"""The disks that a VM really has."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.tofu.world import node
+
+from talops.errors import DeniedError, UnreachableError
+from talops.redaction import Secret
+from talops.tofu.attached import Access, disk_slots, read_attached
+from talops.tofu.plan import VM, Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CONFIG = {
+    "scsi0": "local-lvm:vm-101-disk-1,size=40G",
+    "scsi4": "ceph:vm-9999-pvc-1,size=10G",
+    "virtio1": "local-lvm:vm-101-disk-2,size=1G",
+    "ide2": "local-lvm:vm-101-cloudinit,media=cdrom",
+    "ide3": "local:iso/talos.iso,media=cdrom",
+    "sata0": "none,media=cdrom",
+    "efidisk0": "local-lvm:vm-101-disk-0,size=4M",
+    "tpmstate0": "local-lvm:vm-101-disk-3",
+    "unused0": "local-lvm:vm-101-disk-9",
+    "scsihw": "virtio-scsi-single",
+    "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0",
+}
+
+
+def change(vm_id: int) -> Change:
+    values = node("w-1", vm_id=vm_id)
+    return Change(f"vm.{vm_id}", VM, ("update",), values, values, {}, ({}, {}))
+
+
+@pytest.fixture
+def proxmox() -> Iterator[str]:
+    """Answers two questions, with the right token only."""
+    answers: dict[str, Any] = {
+        "/api2/json/cluster/resources?type=vm": [{"vmid": 101, "node": "pve2"}],
+        "/api2/json/nodes/pve2/qemu/101/config": CONFIG,
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            allowed = self.headers.get("Authorization") == "PVEAPIToken=u@pve!t=right"
+            body = json.dumps({"data": answers.get(self.path) if allowed else None}).encode()
+            self.send_response(200 if allowed else 401)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_slots() -> None:
+    """Disks count; CD-ROMs, cloud-init, EFI, TPM and unused volumes do not."""
+    assert disk_slots(CONFIG) == {"scsi0", "scsi4", "virtio1"}
+
+
+async def test_read(proxmox: str) -> None:
+    """A VM is looked up where it is now; one that Proxmox does not show stays unknown."""
+    found = await read_attached(
+        Access(proxmox, token=Secret("u@pve!t=right")), [change(101), change(102)]
+    )
+    assert found == {101: frozenset({"scsi0", "scsi4", "virtio1"})}
+
+
+async def test_denied_is_not_empty(proxmox: str) -> None:
+    """A token that may not look is an error, not a VM without disks."""
+    with pytest.raises(DeniedError):
+        await read_attached(Access(proxmox, token=Secret("u@pve!t=wrong")), [change(101)])
+
+
+async def test_unreachable_is_not_empty() -> None:
+    """A Proxmox that does not answer is an error, not a VM without disks."""
+    with pytest.raises(UnreachableError):
+        await read_attached(Access("http://127.0.0.1:9"), [change(101)])
+
+
+async def test_nothing_to_ask() -> None:
+    """A plan that only creates asks nobody."""
+    fresh = Change("vm.1", VM, ("create",), {}, node("w-1"), {}, ({}, {}))
+    assert await read_attached(Access("http://127.0.0.1:9"), [fresh]) == {}
