@@ -1,0 +1,57 @@
+"""Documents, kinds, fields and types: what Talos' strict reader refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from talops.machineconfig.fields import unknown_keys, wrong_kinds
+from talops.machineconfig.identity import Identity, fields_of, identify
+from talops.machineconfig.schema.documents import NAMED, SINCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from talops.machineconfig.contract import Contract
+
+
+def problems(documents: Sequence[Any], contract: Contract | None) -> Iterator[str]:
+    seen: set[Identity] = set()
+    for document in documents:
+        if not isinstance(document, dict):
+            yield "expected a YAML document that is a mapping"
+            continue
+        identity = identify(document)
+        if identity in seen:
+            yield f"duplicate document {_full(identity)} is not allowed"
+        seen.add(identity)
+        yield from (f"{identity}: {text}" for text in _document(document, identity, contract))
+
+
+def _full(identity: Identity) -> str:
+    return f"{identity.api_version}/{identity.kind}/{identity.name}"
+
+
+def _document(
+    document: dict[str, Any], identity: Identity, contract: Contract | None
+) -> Iterator[str]:
+    fields = fields_of(identity)
+    if not identity.kind:
+        yield "missing kind"
+    elif not identity.is_main and identity.api_version != "v1alpha1":
+        yield "missing apiVersion" if not identity.api_version else _unregistered(identity)
+    elif fields is None:
+        yield _unregistered(identity)
+    else:
+        since = SINCE.get(identity.kind)
+        if since and contract and contract.numbers < since.numbers:
+            yield f"this kind is known from Talos {since} on; the cluster's contract is {contract}"
+        if identity.kind in NAMED and not identity.name:
+            yield "name must be specified"
+        unknown = unknown_keys(document, fields)
+        if unknown:
+            yield "unknown keys found during decoding: " + ", ".join(unknown)
+        yield from wrong_kinds(document, fields)
+
+
+def _unregistered(identity: Identity) -> str:
+    return f'"{identity.kind}" "{identity.api_version}": not registered'
