@@ -8,25 +8,37 @@ from typing import Any
 
 from talops.errors import TalopsError
 from talops.machineconfig import yamltext
+from talops.machineconfig.fields import unknown_keys, wrong_kinds
+from talops.machineconfig.schema.types import (
+    FLAG,
+    FREE,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    ListOf,
+    Struct,
+    Type,
+    struct,
+)
 
 EMPTY_ID = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
 
-# The factory's own order; a field that it does not know, it refuses.
-_TOP = ("owner", "overlay", "customization")
-_OVERLAY = ("image", "name", "options")
-_CUSTOMIZATION = (
-    "embeddedMachineConfiguration",
-    "extraKernelArgs",
-    "meta",
-    "systemExtensions",
-    "bootloader",
-    "secureboot",
-    "diskImage",
+# In the factory's order: that is the order in which it writes, and hashes.
+_META = struct(key=NUMBER, value=TEXT)
+_OVERLAY = struct(image=TEXT, name=TEXT, options=FREE)
+_CUSTOMIZATION = struct(
+    embeddedMachineConfiguration=TEXT,
+    extraKernelArgs=TEXTS,
+    meta=ListOf(_META),
+    systemExtensions=struct(officialExtensions=TEXTS),
+    bootloader=TEXT,
+    secureboot=struct(enrollKeys=TEXT, includeWellKnownCertificates=FLAG),
+    diskImage=struct(sectorSize=NUMBER),
 )
-_NESTED = {
-    "systemExtensions": ("officialExtensions",),
-    "secureboot": ("includeWellKnownCertificates",),
-}
+_SCHEMATIC = struct(owner=TEXT, overlay=_OVERLAY, customization=_CUSTOMIZATION)
+# Written even when they are empty.
+_ALWAYS = {id(_META): ("key", "value"), id(_OVERLAY): ("image", "name")}
+_DEFAULTS: dict[Any, Any] = {TEXT: "", NUMBER: 0}
 
 
 @dataclass(frozen=True)
@@ -52,35 +64,38 @@ def identify(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def canonical(data: dict[str, Any], *, where: str = "schematic") -> str:
+def canonical(data: Any, *, where: str = "schematic") -> str:
     """The one spelling of a schematic that its id is computed from."""
-    ordered = _ordered(data, _TOP, where)
-    if "overlay" in ordered:
-        ordered["overlay"] = _ordered(ordered["overlay"], _OVERLAY, where)
-    inner = _ordered(ordered.pop("customization", None) or {}, _CUSTOMIZATION, where)
-    for name, fields in _NESTED.items():
-        if name in inner:
-            inner[name] = _ordered(inner[name], fields, where)
-    # `customization` is always there, even when it is empty.
-    return yamltext.dump(_without_empty(ordered) | {"customization": _without_empty(inner)})
-
-
-def _ordered(data: Any, names: tuple[str, ...], where: str) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise TalopsError(f"expected a mapping with {', '.join(names)}", where=where)
-    unknown = sorted(str(name) for name in data if name not in names)
+        raise TalopsError("a schematic is a mapping", where=where)
+    unknown = unknown_keys(data, _SCHEMATIC)
     if unknown:
         raise TalopsError(
-            f"the Image Factory knows no field {unknown[0]!r}",
+            f"the Image Factory knows no field {unknown[0]}",
             where=where,
-            hint=f"it knows {', '.join(names)}",
+            hint=f"it knows {', '.join(_CUSTOMIZATION.fields)} in customization",
         )
-    return {name: data[name] for name in names if name in data}
+    wrong = list(wrong_kinds(data, _SCHEMATIC))
+    if wrong:
+        raise TalopsError("; ".join(wrong), where=where)
+    compact = _compact(data, _SCHEMATIC)
+    compact.setdefault("customization", {})  # always there, even when it is empty
+    return yamltext.dump(compact)
 
 
-def _without_empty(data: dict[str, Any]) -> dict[str, Any]:
-    kept = {
-        key: _without_empty(value) if isinstance(value, dict) else value
-        for key, value in data.items()
-    }
-    return {key: value for key, value in kept.items() if value not in ("", None, [], {}, False)}
+def _compact(value: Any, kind: Type | None) -> Any:
+    """Fields in order, empty ones left out."""
+    if isinstance(kind, ListOf):
+        return [_compact(item, kind.item) for item in value]
+    if not isinstance(kind, Struct):
+        return value
+    always = _ALWAYS.get(id(kind), ())
+    fields: dict[str, Any] = {}
+    for name, inner in kind.fields.items():
+        given = value.get(name)
+        item = None if given is None else _compact(given, inner)
+        if item not in (None, "", 0, False, [], {}):
+            fields[name] = item
+        elif name in always and any(value.values()):
+            fields[name] = _DEFAULTS[inner] if item is None else item
+    return fields

@@ -17,30 +17,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _INDENT = "    "
-_PLAIN = re.compile(r"[A-Za-z0-9/_.$][A-Za-z0-9/_.$:@%+=,()\"' -]*")
-# What one YAML reader or another takes for something else than a string.
+# A text that Go's YAML would read as something else; it quotes these, and so must we: the
+# Image Factory hashes what Go writes. The last two are trouble for other readers only.
 _LOOKALIKE = re.compile(
-    r"[-+.]?[0-9][-+0-9a-fA-FxXoO_.,:eTZ ]*|\.(inf|nan)|~|[yYnN]|yes|no|on|off|true|false|null",
-    flags=re.IGNORECASE,
+    r"""
+      [-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)
+    | [-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?
+    | [-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?
+    | [-+]?\.(inf|Inf|INF) | \.(nan|NaN|NAN)
+    | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt\ ].*)?
+    | y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF
+    | true|True|TRUE|false|False|FALSE|null|Null|NULL|~|
+    | =|<<
+    """,
+    flags=re.VERBOSE,
 )
+# What a text without quotes may not be: an indicator in front, `: ` or ` #` within.
+_NOT_PLAIN = re.compile(r"^([#,\[\]{}&*!|>'\"%@` ]|[-?:](\s|$)|---|\.\.\.)|:(\s|$)|\s#|\s$")
 # Printable by JSON's rules, but not by YAML's.
-_ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "\x7f\x85\xa0\u2028\u2029\ufeff"}
+_ESCAPED = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).translate(_ESCAPED)
+    return _ESCAPED.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 @lru_cache(maxsize=4096)
 def _scalar_text(text: str) -> str:
-    if (
-        _PLAIN.fullmatch(text)
-        and not _LOOKALIKE.fullmatch(text)
-        and ": " not in text
-        and not text.endswith((":", " "))
-    ):
-        return text
-    return _quoted(text)
+    if _LOOKALIKE.fullmatch(text) or not text.isprintable():
+        return _quoted(text)
+    if _NOT_PLAIN.search(text):
+        return "'" + text.replace("'", "''") + "'"
+    return text
 
 
 def _block(text: str, indent: str) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.errors import TalopsError
 from talops.machineconfig.validation import cluster, documents, machine, shape
 from talops.machineconfig.validation.view import View
 
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from talops.machineconfig.contract import Contract
-    from talops.machineconfig.generate import MachineConfig
 
 
 def find_problems(config: Sequence[Any], contract: Contract | None = None) -> list[str]:
@@ -28,13 +26,3 @@ def find_problems(config: Sequence[Any], contract: Contract | None = None) -> li
         *cluster.problems(view),
         *documents.problems(view),
     ]
-
-
-def require_valid(config: MachineConfig, contract: Contract) -> None:
-    found = find_problems(config.documents, contract)
-    if found:
-        raise TalopsError(
-            "the machine config is not valid: " + "; ".join(found),
-            where=config.node,
-            hint="correct the inventory or its patches, then: talops talos gen-config",
-        )

@@ -1,0 +1,36 @@
+"""Inventory and secrets → every node's config, checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.machineconfig.from_inventory import requests
+from talops.machineconfig.generate import generate
+from talops.machineconfig.validation import find_problems
+
+if TYPE_CHECKING:
+    from talops.inventory.model import Cluster
+    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.from_inventory import ReadPatch
+    from talops.machineconfig.generate import MachineConfig
+
+HINT = "correct the inventory or its patches, then: talops talos gen-config"
+
+
+def build_configs(
+    cluster: Cluster, bundle: Bundle, read_patch: ReadPatch
+) -> dict[str, MachineConfig]:
+    """By node name, in the inventory's order; or one error that lists every problem."""
+    wanted = requests(cluster, read_patch)
+    configs: dict[str, MachineConfig] = {}
+    problems: list[str] = []
+    for node in wanted.nodes:
+        config = generate(wanted.cluster, node, bundle)
+        found = find_problems(config.documents, wanted.cluster.contract)
+        problems += [f"{node.name}: {text}" for text in found]
+        configs[node.name] = config
+    if problems:
+        count = "a machine config is" if len(problems) == 1 else "machine configs are"
+        raise TalopsError(f"{count} not valid: " + "; ".join(problems), hint=HINT)
+    return configs
