@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from talops.machineconfig import bundle as bundles
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from talops.machineconfig.bundle import Bundle
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -23,3 +25,30 @@ def now() -> datetime:
 @pytest.fixture(scope="session")
 def bundle() -> Bundle:
     return bundles.generate(NOW)
+
+
+@pytest.fixture(scope="session")
+def masked(bundle: Bundle) -> Callable[[Any], Any]:
+    """Data with every secret and certificate of the bundle replaced by its name, like `@os.key`."""
+    names: dict[str, str] = {}
+    for name in ("os", "k8s", "etcd", "aggregator"):
+        pair = getattr(bundle, name)
+        names |= {pair.crt: f"@{name}.crt", pair.key.reveal(): f"@{name}.key"}
+    for name in (
+        "cluster_secret",
+        "bootstrap_token",
+        "trustd_token",
+        "secretbox",
+        "service_account",
+    ):
+        names[getattr(bundle, name).reveal()] = f"@{name}"
+    names[bundle.cluster_id] = "@cluster_id"
+
+    def mask(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: mask(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [mask(item) for item in value]
+        return names.get(value, value) if isinstance(value, str) else value
+
+    return mask

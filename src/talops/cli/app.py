@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "state": "talops.cli.state",
     "lab": "talops.cli.lab",
     "infra": "talops.cli.infra",
+    "talos": "talops.cli.talos",
 }
 
 

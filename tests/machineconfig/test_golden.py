@@ -1,0 +1,48 @@
+"""Every example inventory gives the expected configs.
+
+`GOLDEN=write pytest tests/machineconfig/test_golden.py` writes the expectations anew; look at the
+difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from talops.inventory.load import load
+from talops.machineconfig import yamltext
+from talops.machineconfig.build import build_configs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from talops.inventory.model import Cluster, Node
+    from talops.machineconfig.bundle import Bundle
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def shown(cluster: Cluster) -> list[Node]:
+    """The first control plane and the first worker; the others differ in name and address."""
+    return [*cluster.control_planes[:1], *cluster.workers[:1]]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_example(example: Path, bundle: Bundle, masked: Callable[[Any], Any]) -> None:
+    """The configs are valid and mean what is written down, secrets shown by name."""
+    cluster = load(example).require()
+    configs = build_configs(
+        cluster, bundle, lambda name: (example / name).read_text(encoding="utf-8")
+    )
+    assert list(configs) == list(cluster.node_names)
+    for node in shown(cluster):
+        documents = masked(yamltext.load_all(configs[node.name].to_yaml(), where=node.name))
+        path = GOLDEN / f"{example.name}-{node.role}.yaml"
+        if os.environ.get("GOLDEN") == "write":
+            path.write_text(yamltext.dump_all(documents), encoding="utf-8")
+        golden = path.read_text(encoding="utf-8")
+        assert documents == yamltext.load_all(golden, where=path.name)
