@@ -1,0 +1,124 @@
+"""A kubeconfig, read into memory; its private key never touches a disk again."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import os
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from talops.errors import TalopsError
+from talops.redaction import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Kubeconfig:
+    """Where the API is and how to prove who we are: client certificate, token, or both."""
+
+    server: str
+    context: str
+    ca: str | None = None
+    certificate: str | None = None
+    key: Secret | None = None
+    token: Secret | None = None
+    server_name: str | None = None
+    insecure: bool = False
+
+    def ssl_context(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cadata=self.ca)
+        if self.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if self.certificate and self.key:
+            # OpenSSL wants a path; a nameless file in memory has one and leaves nothing behind.
+            with _in_memory(self.certificate + "\n" + self.key.reveal()) as path:
+                try:
+                    context.load_cert_chain(path)
+                except (ssl.SSLError, ValueError) as error:
+                    raise TalopsError(
+                        f"the client certificate and its key cannot be used: {error}",
+                        where=f"context {self.context}",
+                        hint="talops kubeconfig fetches a new one",
+                    ) from None
+        return context
+
+
+def load(path: Path, context: str | None = None) -> Kubeconfig | None:
+    """None if the file does not exist."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TalopsError(f"cannot be read: {error}", where=str(path)) from error
+    return parse(text, where=str(path), folder=path.parent, context=context)
+
+
+def parse(
+    text: str, *, where: str = "kubeconfig", folder: Path | None = None, context: str | None = None
+) -> Kubeconfig:
+    try:
+        document = YAML(typ="safe").load(text)
+    except YAMLError as error:
+        raise TalopsError(f"is no YAML: {str(error).splitlines()[0]}", where=where) from None
+    try:
+        return _read(document, folder or Path(), context)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise TalopsError(f"is no kubeconfig: {error!r} is missing or wrong", where=where) from None
+    except (binascii.Error, UnicodeDecodeError):
+        raise TalopsError("holds data that is no base64", where=where) from None
+
+
+def _read(document: dict[str, Any], folder: Path, wanted: str | None) -> Kubeconfig:
+    name = wanted or document["current-context"]
+    context = _named(document, "contexts", name)["context"]
+    cluster = _named(document, "clusters", context["cluster"])["cluster"]
+    user = _named(document, "users", context["user"])["user"] or {}
+    key = _data(user, "client-key", folder)
+    token = user.get("token")
+    return Kubeconfig(
+        cluster["server"].rstrip("/"),
+        name,
+        _data(cluster, "certificate-authority", folder),
+        _data(user, "client-certificate", folder),
+        Secret(key) if key else None,
+        Secret(token) if token else None,
+        cluster.get("tls-server-name"),
+        bool(cluster.get("insecure-skip-tls-verify")),
+    )
+
+
+def _named(document: dict[str, Any], section: str, name: str) -> dict[str, Any]:
+    for entry in document[section]:
+        if entry["name"] == name:
+            return dict(entry)
+    raise KeyError(f"{section}: {name}")
+
+
+def _data(source: dict[str, Any], name: str, folder: Path) -> str | None:
+    """Inline base64, or the file that is named instead."""
+    inline = source.get(f"{name}-data")
+    if inline:
+        return base64.b64decode(inline, validate=True).decode()
+    file = source.get(name)
+    return (folder / file).read_text(encoding="utf-8") if file else None
+
+
+@contextlib.contextmanager
+def _in_memory(text: str) -> Iterator[str]:
+    descriptor = os.memfd_create("client-certificate")
+    try:
+        os.write(descriptor, text.encode())
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)

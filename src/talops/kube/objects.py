@@ -1,0 +1,68 @@
+"""Names of objects, and manifests taken apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from talops.errors import TalopsError
+
+Object = dict[str, Any]
+# What others refer to comes first; everything that is not named here is in the middle.
+_FIRST = ("Namespace", "CustomResourceDefinition", "PriorityClass", "ServiceAccount", "Secret")
+_LAST = ("APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+
+
+@dataclass(frozen=True)
+class Ref:
+    """One object, by its full name."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str | None = None
+
+    @classmethod
+    def of(cls, obj: Object) -> Ref:
+        meta = obj["metadata"]
+        return cls(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {place}{self.name}"
+
+
+def read_manifest(text: str, where: str) -> list[Object]:
+    """The objects of a multi-document text, lists opened up, in an order that can be applied."""
+    try:
+        documents = list(YAML(typ="safe").load_all(text))
+    except YAMLError as error:
+        raise TalopsError(f"is no YAML: {str(error).splitlines()[0]}", where=where) from None
+    objects: list[Object] = []
+    for document in documents:
+        if document is None:
+            continue
+        objects += document.get("items", []) if _is_list(document) else [document]
+    for obj in objects:
+        _check(obj, where)
+    return sorted(objects, key=_order)
+
+
+def _is_list(document: Any) -> bool:
+    return isinstance(document, dict) and str(document.get("kind", "")).endswith("List")
+
+
+def _check(obj: Any, where: str) -> None:
+    named = isinstance(obj, dict) and obj.get("apiVersion") and obj.get("kind")
+    if not named or not (obj.get("metadata") or {}).get("name"):
+        raise TalopsError("a document in it has no apiVersion, kind or metadata.name", where=where)
+
+
+def _order(obj: Object) -> int:
+    kind = obj["kind"]
+    if kind in _FIRST:
+        return _FIRST.index(kind)
+    return len(_FIRST) + (1 + _LAST.index(kind) if kind in _LAST else 0)

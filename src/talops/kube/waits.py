@@ -1,0 +1,94 @@
+"""Waiting for objects to be ready or gone, with the last reason at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.kube.conditions import ready
+from talops.kube.discovery import UnknownKindError
+from talops.kube.objects import Object, Ref
+from talops.waiting import NotYet, Ready, Waiting, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from talops.kube.client import KubeClient
+    from talops.kube.conditions import Judge
+
+
+def _silent(_: Waiting) -> None:
+    pass
+
+
+async def wait_ready(
+    client: KubeClient,
+    ref: Ref,
+    *,
+    timeout: float,  # noqa: ASYNC109  (as in wait_for: the error carries the last reason)
+    judge: Judge = ready,
+    interval: float = 0.5,
+    report: Callable[[Waiting], None] = _silent,
+) -> Object:
+    async def probe() -> Ready[Object] | NotYet:
+        return judge(await client.get(ref))
+
+    return await wait_for(
+        str(ref), probe, timeout=timeout, interval=interval, report=report, hint=_look(ref)
+    )
+
+
+async def wait_gone(
+    client: KubeClient,
+    ref: Ref,
+    *,
+    timeout: float,  # noqa: ASYNC109  (as above)
+    uid: str | None = None,
+    interval: float = 0.5,
+    report: Callable[[Waiting], None] = _silent,
+) -> None:
+    """Until the object is no more; with `uid`, a new one of the same name counts as gone."""
+
+    async def probe() -> Ready[None] | NotYet:
+        obj = await client.get(ref)
+        if obj is None or (uid and obj["metadata"]["uid"] != uid):
+            return Ready(None)
+        holders = obj["metadata"].get("finalizers")
+        return NotYet(f"held by {', '.join(holders)}" if holders else "still there")
+
+    name = f"the end of {ref}"
+    await wait_for(name, probe, timeout=timeout, interval=interval, report=report, hint=_look(ref))
+
+
+async def apply_all(
+    client: KubeClient,
+    objects: Sequence[Object],
+    *,
+    timeout: float,  # noqa: ASYNC109  (as above)
+    report: Callable[[Waiting], None] = _silent,
+) -> list[Object]:
+    """Apply in order; namespaces and definitions are waited for before what lives in them."""
+    applied: list[Object] = []
+    for obj in objects:
+        applied.append(await _apply_known(client, obj, timeout, report))
+        if obj["kind"] in {"Namespace", "CustomResourceDefinition"}:
+            await wait_ready(client, Ref.of(obj), timeout=timeout, report=report)
+    return applied
+
+
+async def _apply_known(
+    client: KubeClient, obj: Object, seconds: float, report: Callable[[Waiting], None]
+) -> Object:
+    """A definition may be established a moment before the server offers its kind."""
+
+    async def probe() -> Ready[Object] | NotYet:
+        try:
+            return Ready(await client.apply(obj))
+        except UnknownKindError as error:
+            return NotYet(error.what)
+
+    return await wait_for(f"{Ref.of(obj)} to be accepted", probe, timeout=seconds, report=report)
+
+
+def _look(ref: Ref) -> str:
+    place = f" -n {ref.namespace}" if ref.namespace else ""
+    return f"kubectl describe {ref.kind.lower()} {ref.name}{place}"
