@@ -146,6 +146,46 @@ async def test_retries_end(tmp_path: Path) -> None:
     assert len(world.applied) == 1 + len(CONDUCT.pauses)
 
 
+async def test_lost_vm_is_adopted(tmp_path: Path) -> None:
+    """A VM that a killed run made and could not note down is taken over and finished."""
+    world = World(wanted=cluster(), faults={"cp-1": ["Permission check failed"]})
+    with pytest.raises(TofuError):
+        await run(world, tmp_path)
+    world.tainted.clear()
+    world.lost = {"cp-1": world.actual.pop("cp-1")}
+
+    async def find_lost(changes: Sequence[Change]) -> dict[str, str]:
+        return {c.address: f"pve/{c.vm_id}" for c in changes if c.name in world.lost}
+
+    await run(world, tmp_path, replace(CONDUCT, find_lost=find_lost))
+    assert world.imported == [f"pve/{node('cp-1')['vm_id']}"]
+    assert world.actual == world.wanted
+    assert not (tmp_path / "creating.json").exists()
+
+
+async def test_stranger_with_our_name_is_not_adopted(tmp_path: Path) -> None:
+    """Only what talops was creating is looked for; anything else of that name is not ours."""
+    world = World(wanted=cluster(), lost={"cp-1": node("cp-1")})
+
+    async def find_lost(changes: Sequence[Change]) -> dict[str, str]:
+        raise AssertionError(changes)
+
+    await run(world, tmp_path, replace(CONDUCT, find_lost=find_lost))
+    assert world.imported == []
+
+
+async def test_finished_vm_is_no_longer_fresh(tmp_path: Path) -> None:
+    """A VM that came to life in a run that failed elsewhere is protected like any other."""
+    world = World(wanted=cluster(), faults={"w-3": ["Permission check failed"]})
+    with pytest.raises(TofuError):
+        await run(world, tmp_path)
+    assert list(Diary(tmp_path / "creating.json").read()) == [address("w-3")]
+    world.tainted = {"cp-1", "w-3"}
+    with pytest.raises(RefusedError, match="cp-1") as caught:
+        await run(world, tmp_path)
+    assert "w-3" not in caught.value.what
+
+
 async def test_stranger_tainted_needs_its_name(tmp_path: Path) -> None:
     """A tainted VM that talops was not creating is not made anew unasked."""
     world = World(wanted=cluster(), actual=cluster(), tainted={"cp-1"})

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from talops.tofu.errors import failure
-from talops.tofu.events import Diagnostic
+from talops.tofu.events import Diagnostic, ResourceChange
 from talops.tofu.layers import Layer
 from talops.tofu.plan import VM, Plan, read_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.events import Event
+    from talops.events import Emit, Event
 
 
 def node(name: str, **more: Any) -> dict[str, Any]:
@@ -43,10 +43,23 @@ class World:
     events: list[Event] = field(default_factory=list)
     restarted: list[set[str]] = field(default_factory=list)
     applied: list[int] = field(default_factory=list)
+    lost: dict[str, dict[str, Any]] = field(default_factory=dict)
+    imported: list[str] = field(default_factory=list)
+    listeners: list[Emit] = field(default_factory=list)
     layer: Layer = field(default_factory=lambda: Layer("02-platforms/home", Path()))
 
     def emit(self, event: Event) -> None:
         self.events.append(event)
+        for listener in self.listeners:
+            listener(event)
+
+    def watch(self, listener: Emit) -> None:
+        self.listeners.append(listener)
+
+    async def import_resource(self, where: str, id_: str, extra: Sequence[str] = ()) -> None:
+        name = where.split('"')[1]
+        self.actual[name] = self.lost.pop(name)
+        self.imported.append(id_)
 
     async def plan(
         self,
@@ -98,6 +111,7 @@ class World:
             if change.actions == ("update",) and change.before["cpu"] != change.after["cpu"]:
                 restarted.add(name)
             self.tainted.discard(name)
+            self.emit(ResourceChange("l", change.address, change.actions[0], "complete"))
             if change.after:
                 self.actual[name] = dict(change.after)
             else:

@@ -43,14 +43,18 @@ class Context:
     program: Path
     emit: Emit
     cluster: Cluster | None
+    credentials: Mapping[str, Secret]
 
     def engine(self, layer: Layer) -> Engine:
-        variables = {**os.environ, **layer_environment(self.cluster, layer.name)}
+        variables = {**os.environ, **self._environment(layer.name)}
         credentials = {name: Secret(v) for name, v in variables.items() if _SECRET.fullmatch(name)}
         plain = {name: v for name, v in variables.items() if name not in credentials}
         return Engine(
             self.program, layer, environment=plain, credentials=credentials, emit=self.emit
         )
+
+    def _environment(self, layer: str) -> dict[str, str]:
+        return layer_environment(self.cluster, layer, self.credentials)
 
     def saved(self, layer: Layer) -> Path:
         return (self.root / FOLDER / f"{layer.slug}.tfplan").absolute()
@@ -63,13 +67,19 @@ class Context:
         parallelism: int | None = None,
         extra: Sequence[str] = (),
     ) -> Applier:
+        from talops.tofu import attached
+
+        reached = access({**os.environ, **self._environment("")})
+
         async def read_disks(changes: Sequence[Change]) -> Mapping[int, frozenset[str]] | None:
-            from talops.tofu.attached import read_attached
+            return await attached.read_attached(reached, changes) if reached else None
 
-            found = access({**os.environ, **layer_environment(self.cluster, "")})
-            return await read_attached(found, changes) if found else None
+        async def find_lost(changes: Sequence[Change]) -> Mapping[str, str]:
+            return await attached.find_lost(reached, changes) if reached else {}
 
-        conduct = Conduct(policy, read_disks, healthy, parallelism, tuple(extra))
+        conduct = Conduct(
+            policy, read_disks, healthy, find_lost, parallelism=parallelism, extra=tuple(extra)
+        )
         diary = Diary(self.root / FOLDER / f"{layer.slug}.creating.json")
         return Applier(self.engine(layer), conduct, diary)
 
@@ -92,10 +102,11 @@ def context(
     root = (directory or Path.cwd()).absolute()
     layers = choose(find_layers(root), wanted, root)
     cluster = _cluster(root)
+    credentials = _credentials(cluster, root)
     with progress() as emit:
         engine = asyncio.run(ensure_engine(Toolchain(os.environ, emit=emit), program))
     with open_view(json=output is Format.JSON, out=sys.stdout, err=sys.stderr) as view:
-        yield Context(root, tuple(layers), engine.path, view, cluster)
+        yield Context(root, tuple(layers), engine.path, view, cluster, credentials)
 
 
 def _cluster(root: Path) -> Cluster | None:
@@ -105,14 +116,27 @@ def _cluster(root: Path) -> Cluster | None:
     return load(root).require() if (root / CLUSTER_FILE).exists() else None
 
 
-def layer_environment(cluster: Cluster | None, name: str) -> dict[str, str]:
+def _credentials(cluster: Cluster | None, root: Path) -> Mapping[str, Secret]:
+    """From the encrypted file; what stands in an ignored cluster.yaml comes first."""
+    from talops.secrets.vault import FILE, Vault
+
+    kept: Mapping[str, Secret] = {}
+    if (root / FILE).exists():
+        from talops.cli.secrets_context import with_context
+
+        kept = with_context(root, lambda found: Vault.of(found.sops).read())
+    return {**kept, **(cluster.credentials if cluster else {})}
+
+
+def layer_environment(
+    cluster: Cluster | None, name: str, credentials: Mapping[str, Secret]
+) -> dict[str, str]:
     """Backend and provider settings of a layer. Where the user set a variable, that one stays."""
     if cluster is None:
         return {}
     from talops.render.backend import backend_environment, provider_environment
     from talops.render.layers import layers
 
-    credentials = cluster.credentials
     found = provider_environment(cluster, credentials)
     layer = next((each for each in layers(cluster) if each.name == name), None)
     if layer:

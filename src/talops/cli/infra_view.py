@@ -127,14 +127,16 @@ def lines(event: Event) -> list[str]:  # noqa: C901, PLR0911  (one answer per ki
             return [f"{layer}: {step} …"]
         case LayerDone(layer, step, seconds):
             return [f"{layer}: {step} done in {duration(seconds)}"]
+        case ResourceChange(action="read"):  # data sources: what they found shows in the plan
+            return []
         case ResourceChange(_, address, action, "start"):
             return [f"  {DOING.get(action, action)} {address}"]
         case ResourceChange(_, address, action, "complete", seconds):
             return [f"  ✓ {action} {address} ({duration(seconds)})"]
         case ResourceChange(_, address, action, "error", seconds):
             return [f"  ✗ {action} {address} ({duration(seconds)})"]
-        case ResourceDrifted(_, address, action):
-            return [f"  {address} was changed outside ({action})"]
+        case ResourceDrifted(_, address, "delete"):
+            return [f"  {address} is gone: it was deleted outside"]
         case ChangeSummary(_, operation, add, change, remove):
             words = COUNTED["plan" if operation == "plan" else "done"]
             return [f"  {operation}: {add} {words[0]}, {change} {words[1]}, {remove} {words[2]}"]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from talops.errors import DifferencesFoundError
 from talops.tofu import policy as rules_of_conduct
+from talops.tofu.diary import ADOPTED, Diary
 from talops.tofu.errors import TofuError
-from talops.tofu.events import BatchStarted, PlanJudged, Retrying
+from talops.tofu.events import BatchStarted, PlanJudged, ResourceChange, Retrying
 from talops.tofu.judge import Judged, judge
 from talops.tofu.ordering import Batch, count_workers, parallelism, restart_batches
 from talops.tofu.policy import Policy, RefusedError
@@ -21,7 +22,7 @@ from talops.tofu.rules import Effect
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from talops.tofu.diary import Diary
+    from talops.events import Event
     from talops.tofu.engine import Engine
     from talops.tofu.plan import Change, Plan
 
@@ -30,12 +31,18 @@ if TYPE_CHECKING:
 Disks = Mapping[int, frozenset[str]]
 ReadDisks = Callable[["Sequence[Change]"], Awaitable[Disks | None]]
 Healthy = Callable[[Batch], Awaitable[None]]
+# Address → import id (NODE/VMID) of those VMs that exist although the state does not know them.
+FindLost = Callable[["Sequence[Change]"], Awaitable[Mapping[str, str]]]
 RETRIES = 3
 PAUSES = (2.0, 8.0, 20.0)
 
 
 async def _unread(_: Sequence[Change]) -> Disks | None:
     return None
+
+
+async def _none_lost(_: Sequence[Change]) -> Mapping[str, str]:
+    return {}
 
 
 async def _no_wait(_: Batch) -> None:
@@ -53,11 +60,12 @@ def fleeting(saved: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Conduct:
-    """How to apply. `read_disks` looks at the real VMs; `healthy` returns when a batch is back."""
+    """How to apply: `read_disks` and `find_lost` look at the real VMs, `healthy` waits for them."""
 
     policy: Policy = field(default_factory=Policy)
     read_disks: ReadDisks = _unread
     healthy: Healthy = _no_wait
+    find_lost: FindLost = _none_lost
     parallelism: int | None = None
     extra: tuple[str, ...] = ()
     pauses: tuple[float, ...] = PAUSES
@@ -70,6 +78,12 @@ class Applier:
         self._engine = engine
         self._conduct = conduct
         self._diary = diary
+        engine.watch(self._note)
+
+    def _note(self, event: Event) -> None:
+        """A VM is only fresh until its creation is over."""
+        if isinstance(event, ResourceChange) and event.phase == "complete":
+            self._diary.finished(event.address)
 
     async def judged(self, saved: Path) -> tuple[Plan, list[Judged]]:
         """The verdict on a plan, announced."""
@@ -83,24 +97,48 @@ class Applier:
     async def apply(self, saved: Path) -> list[Judged]:
         """Do what the plan says and nothing else; refuse before anything is touched."""
         plan, changes = await self.judged(saved)
+        if await self._adopt(plan):
+            approved = changes
+            await self._engine.plan(saved)
+            plan, changes = await self.judged(saved)
+            self._must_be_approved(changes, approved)
         if plan.errored:
             raise RefusedError(
                 "the plan is not whole: making it failed half-way",
                 where=self._engine.layer.name,
                 hint=f"talops infra plan --layer {self._engine.layer.name}",
             )
-        policy = replace(self._conduct.policy, fresh=self._diary.read())
+        fresh = self._diary.fresh(plan)
+        policy = replace(self._conduct.policy, fresh=fresh)
         rules_of_conduct.check(self._engine.layer.name, changes, policy)
-        self._diary.begin(c.address for c in changes if c.guest and c.effect is Effect.CREATES)
-        batches = restart_batches(changes, count_workers(plan))
+        self._diary.keep_only(fresh)
+        self._diary.write(c.address for c in changes if c.guest and c.effect is Effect.CREATES)
+        await self._carry_out(saved, changes, restart_batches(changes, count_workers(plan), fresh))
+        self._diary.keep_only(())
+        return changes
+
+    async def _carry_out(
+        self, saved: Path, changes: Sequence[Judged], batches: Sequence[Batch]
+    ) -> None:
         if len(batches) > 1:
             await self._in_order(saved, batches, changes)
-        else:
-            await self._with_retries(saved, changes)
-            for batch in batches:
-                await self._conduct.healthy(batch)
-        self._diary.done()
-        return changes
+            return
+        await self._with_retries(saved, changes)
+        for batch in batches:
+            await self._conduct.healthy(batch)
+
+    async def _adopt(self, plan: Plan) -> bool:
+        """Take VMs into the state that a killed run made and could not note down any more."""
+        known = self._diary.read()
+        lost = [c for c in plan.acts if c.actions == ("create",) and c.address in known]
+        if not lost:
+            return False
+        found = await self._conduct.find_lost(lost)
+        for change in lost:
+            if change.address in found:
+                self._diary.write([change.address], ADOPTED)
+                await self._engine.import_resource(change.address, found[change.address])
+        return bool(found)
 
     async def _in_order(
         self, saved: Path, batches: Sequence[Batch], approved: Sequence[Judged]
@@ -154,9 +192,9 @@ class Applier:
     def _must_be_approved(self, changes: Sequence[Judged], approved: Sequence[Judged]) -> None:
         """A later plan may do less than the approved one, never more."""
         limits = {change.address: change for change in approved}
-        fresh = self._diary.read()
+        making = self._diary.read()
         for change in changes:
-            if change.tainted and change.address in fresh:
+            if change.address in making:
                 continue
             limit = limits.get(change.address)
             if limit is None or change.effect > limit.effect:

@@ -67,6 +67,26 @@ async def read_attached(access: Access, changes: Sequence[Change]) -> dict[int, 
         return dict(await asyncio.gather(*(slots(*home) for home in homes.items())))
 
 
+async def find_lost(access: Access, changes: Sequence[Change]) -> dict[str, str]:
+    """Address → NODE/VMID of planned VMs that exist already under the planned name.
+
+    A VMID that somebody else's VM has is none of ours: creating it will fail, as it should.
+    """
+    async with _client(access) as client:
+        await _log_in(client, access)
+        listed = await _ask(client, "GET", "cluster/resources", params={"type": "vm"})
+    found: dict[str, str] = {}
+    for change in changes:
+        same = [vm for vm in listed if vm.get("name") == change.name and _fits(vm, change.vm_id)]
+        if len(same) == 1:
+            found[change.address] = f"{same[0]['node']}/{same[0]['vmid']}"
+    return found
+
+
+def _fits(vm: Mapping[str, Any], vm_id: int | None) -> bool:
+    return not vm.get("template") and vm_id in {None, vm.get("vmid")}
+
+
 def _client(access: Access) -> httpx.AsyncClient:
     import httpx
 

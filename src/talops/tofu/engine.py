@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Long enough for a run that was interrupted to stop and let go of the state.
 LOCK_TIMEOUT = "120s"
 CHANGES = 2  # -detailed-exitcode
+# Warnings about what talops does on purpose: it targets single VMs to restart them one by one.
+EXPECTED = {"Resource targeting is in effect", "Applied changes may be incomplete"}
 
 
 def _ignore(_: Event) -> None:
@@ -52,6 +54,16 @@ class Engine:
         self._credentials = dict(credentials or {})
         self._lock = f"-lock-timeout={lock_timeout}"
         self._redact = _redactor(self._credentials)
+
+    def watch(self, listener: Emit) -> None:
+        """Tell `listener` what happens as well."""
+        told = self.emit
+
+        def both(event: Event) -> None:
+            listener(event)
+            told(event)
+
+        self.emit = both
 
     async def init(self, extra: Sequence[str] = ()) -> None:
         await self._stream("init", ["init", "-json", "-input=false", *extra])
@@ -144,6 +156,8 @@ class Engine:
             event = stream.parse(self.layer.name, self._redact(line))
             if isinstance(event, Diagnostic):
                 problems.append(event)
+                if event.summary in EXPECTED:
+                    return
             if event is not None:
                 self.emit(event)
 

@@ -9,7 +9,7 @@ from talops.tofu.plan import CONTROL_PLANE, VM, WORKER
 from talops.tofu.rules import Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from talops.tofu.judge import Judged
     from talops.tofu.plan import Plan
@@ -28,10 +28,16 @@ class Batch:
     addresses: tuple[str, ...]
 
 
-def restart_batches(changes: Sequence[Judged], workers: int) -> list[Batch]:
-    """Control planes one by one, then workers (a third of all `workers` at most), then others."""
+def restart_batches(
+    changes: Sequence[Judged], workers: int, fresh: Collection[str] = ()
+) -> list[Batch]:
+    """Control planes one by one, then workers (a third of all `workers` at most), then others.
+
+    Nothing runs yet on VMs whose addresses are `fresh`: they need no order.
+    """
+    restarting = {Effect.RESTARTS, Effect.REMOVES_DISK}
     restarts = sorted(
-        (c for c in changes if c.guest and c.effect in {Effect.RESTARTS, Effect.REMOVES_DISK}),
+        (c for c in changes if c.guest and c.effect in restarting and c.address not in fresh),
         key=lambda change: change.name,
     )
     batches: list[Batch] = []

@@ -25,8 +25,10 @@ class RefusedError(TalopsError):
 
 @dataclass(frozen=True)
 class Policy:
-    """Names of what may go. `everything` is `down`. `fresh`: addresses that talops itself began to
-    create and that never came to life; a tainted one of those is made anew without asking.
+    """Names of what may go. `everything` is `down`.
+
+    `fresh` are addresses that talops itself began to create and that never came to life; such a VM
+    is made anew without asking.
     """
 
     allow_replace: frozenset[str] = frozenset()
@@ -69,16 +71,14 @@ def _refuse(change: Judged, changes: Sequence[Judged], policy: Policy) -> Refusa
             f"would take away {', '.join(change.foreign)}, which talops did not make",
             f"drain {change.name} so that the volume is detached, then run the same command again",
         )
-    if change.tainted and change.address in policy.fresh:
+    if change.address in policy.fresh:
         return None
     return _unnamed(change, changes, policy) or _unread(change, policy)
 
 
 def _unread(change: Judged, policy: Policy) -> Refusal | None:
     """Without a look at the real disks nobody can say that none of them is foreign."""
-    if not change.unread or policy.everything:
-        return None
-    if change.tainted and change.address in policy.fresh:
+    if not change.unread or policy.everything or change.address in policy.fresh:
         return None
     return Refusal(
         change,
@@ -112,9 +112,7 @@ def _quorum(changes: Sequence[Judged], policy: Policy) -> list[Refusal]:
     touched = [
         c
         for c in changes
-        if c.role == CONTROL_PLANE
-        and c.effect >= Effect.RESTARTS
-        and not (c.tainted and c.address in policy.fresh)
+        if c.role == CONTROL_PLANE and c.effect >= Effect.RESTARTS and c.address not in policy.fresh
     ]
     gone = [c for c in touched if c.effect >= Effect.FORGETS]
     if not gone or len(touched) == 1:

@@ -36,8 +36,9 @@ async def run(
             process.stdout.read(), _lines(process.stderr, on_line, last)
         )
         code = await process.wait()
-    finally:
-        end(process)
+    except BaseException:
+        await kill(process)
+        raise
     if code:
         text = "\n".join(last) or output.decode(errors="replace")[-2000:]
         raise ToolError(f"{argv[0]} ended with {code}: {text.strip()}", where=str(cwd or ""))
@@ -62,11 +63,11 @@ async def start(
         raise ToolError(f"cannot run: {error.strerror}", where=str(argv[0])) from error
 
 
-def end(process: asyncio.subprocess.Process) -> None:
-    """Kill the whole group: compilers that `go build` started must not outlive it."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+async def kill(process: asyncio.subprocess.Process) -> None:
+    """End the whole group: compilers that `go build` started must not outlive it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
 
 
 async def _lines(
