@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.lab_talos.harness import Lab
 
-from talops.lab.talos.settings import Binaries
-
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
+
+
+async def _none(name: str) -> Path:
+    """Looked up by control planes that wait for a bootstrap, never started."""
+    return Path("/nonexistent") / name
 
 
 @pytest.fixture
-def no_binaries(tmp_path: Path) -> Binaries:
-    """For nodes that never become a control plane's member."""
-    return Binaries(tmp_path / "etcd", tmp_path / "kube-apiserver")
-
-
-@pytest.fixture
-async def lab(tmp_path: Path, no_binaries: Binaries) -> AsyncIterator[Lab]:
+async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
     """Nodes up to, but not including, Kubernetes."""
-    made = Lab(tmp_path, no_binaries)
+    made = Lab(tmp_path, _none)
     try:
         yield made
     finally:
@@ -33,7 +30,12 @@ async def lab(tmp_path: Path, no_binaries: Binaries) -> AsyncIterator[Lab]:
 @pytest.fixture
 async def real_lab(tmp_path: Path, tool: Callable[[str], Path]) -> AsyncIterator[Lab]:
     """Nodes with real control planes."""
-    made = Lab(tmp_path, Binaries(tool("etcd"), tool("kube-apiserver")))
+
+    async def find(name: str) -> Path:
+        return tool(name)
+
+    tool("etcd"), tool("kube-apiserver")  # before any time limit of a test counts
+    made = Lab(tmp_path, find)
     try:
         yield made
     finally:

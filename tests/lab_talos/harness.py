@@ -17,7 +17,7 @@ from tests.lab_talos.cluster_files import ClusterFiles
 from talops.lab.kubernetes.pki import client_context
 from talops.lab.machine import Disk, Machine, Nic, StaticNetwork
 from talops.lab.talos.host import TalosHost
-from talops.lab.talos.settings import Binaries, LabSettings, Timing
+from talops.lab.talos.settings import LabSettings, Timing, Tools
 from talops.lab.talos.stages import Stage
 from talops.talos.wire.machine_grpc import MachineServiceStub
 from talops.talos.wire.machine_pb2 import ApplyConfigurationRequest, BootstrapRequest
@@ -40,11 +40,11 @@ def _network() -> str:
 class Lab:
     """Machines by name; `address("cp-1")` and all else follows from the order of creation."""
 
-    def __init__(self, directory: Path, binaries: Binaries, **settings: Any) -> None:
+    def __init__(self, directory: Path, tools: Tools, **settings: Any) -> None:
         self.network = _network()
         self.directory = directory
         timing = settings.pop("timing", Timing(scale=0.0, grace=2.0, lease=1.0))
-        self.settings = LabSettings(directory / "lab", binaries, timing, **settings)
+        self.settings = LabSettings(directory / "lab", tools, timing, **settings)
         self.host = TalosHost(self.settings)
         self.files = ClusterFiles(f"https://{self.network}.250:6443")
         self.machines: dict[str, Machine] = {}
@@ -60,7 +60,7 @@ class Lab:
 
     def machine(self, name: str, *, version: str = "v1.13.9", **overrides: Any) -> Machine:
         image = self.directory / f"talos-{version}.iso"
-        image.write_bytes(f'{{"talos": "{version}"}}\n'.encode())
+        image.write_bytes(f'{{"version": "{version}"}}\n'.encode())
         number = len(self.machines) + 1
         fields: dict[str, Any] = {
             "uuid": f"00000000-0000-4000-8000-{number:012d}",
@@ -112,6 +112,14 @@ class Lab:
     async def bootstrap(self, name: str) -> None:
         await until(lambda: self.api(name).Version(Empty()))
         await until(lambda: self.api(name).Bootstrap(BootstrapRequest()))
+
+    async def listening(self, name: str) -> None:
+        async def connect() -> bool:
+            _, writer = await asyncio.open_connection(self.address(name), 50000)
+            writer.close()
+            return True
+
+        await until(connect)
 
     async def stage(self, name: str, stage: Stage, *, ready: bool = True) -> None:
         async def reached() -> bool:

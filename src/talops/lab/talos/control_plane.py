@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, NotReadyError, TalopsError, UnreachableError
@@ -34,6 +35,7 @@ class ControlPlane:
         self._node = node
         self.etcd: EtcdMember | None = None
         self._api: ApiServer | None = None
+        self._binary = Path()
         self.api_ready = False
         self._bootstrap: Bootstrap | None = None
         self._learner: int | None = None
@@ -59,7 +61,7 @@ class ControlPlane:
             node.services.set("etcd", "Waiting", "Waiting for time sync")
             await asyncio.sleep(_POLL)
         node.services.set("etcd", "Preparing", "Running pre state")
-        self.etcd = await asyncio.to_thread(self._member)
+        self.etcd = await asyncio.to_thread(self._member, await node.settings.tools("etcd"))
         if self.has_data and self._bootstrap is None:
             await self.etcd.start()
         else:
@@ -130,6 +132,7 @@ class ControlPlane:
     async def bring_up_api(self) -> None:
         if self._stand_by():
             return
+        self._binary = await self._node.settings.tools("kube-apiserver")
         self._api = ApiServer(self._api_settings())
         await self._api.start()
         while True:
@@ -218,12 +221,12 @@ class ControlPlane:
                 else:
                     process.resume()
 
-    def _member(self) -> EtcdMember:
+    def _member(self, binary: Path) -> EtcdMember:
         node = self._node
         assert node.config is not None
         return EtcdMember(
             EtcdSettings(
-                binary=node.settings.binaries.etcd,
+                binary=binary,
                 directory=node.store.etcd,
                 name=node.hostname,
                 address=node.addresses[0],
@@ -237,7 +240,7 @@ class ControlPlane:
         section = config.cluster.get("apiServer") or {}
         names = (config.endpoint_host, node.hostname, *config.vips, *node.addresses)
         return ApiServerSettings(
-            binary=node.settings.binaries.kube_apiserver,
+            binary=self._binary,
             directory=node.store.kubernetes,
             address=node.addresses[0],
             endpoint=config.endpoint,

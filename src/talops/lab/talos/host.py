@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-import json
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.files import make_private_directory, write_atomic
+from talops.files import make_private_directory
 from talops.lab.kubernetes.kubelet import mark_unknown
-from talops.lab.machine import Disk, Machine, Nic, StaticNetwork
 from talops.lab.talos.fabric import Fabric
 from talops.lab.talos.faults import FaultBook
 from talops.lab.talos.life import Life
 from talops.lab.talos.node import Node
+from talops.lab.talos.store import MachineStore, machine_directory
 
 if TYPE_CHECKING:
-    from talops.lab.machine import MachinePower
+    from talops.lab.machine import Machine, MachinePower
     from talops.lab.talos.settings import LabSettings
 
 _TICK = 0.5
@@ -32,7 +29,7 @@ class TalosHost:
         self.settings = settings
         self.fabric = Fabric()
         self.faults = FaultBook(settings.directory / "faults")
-        self._power = power
+        self.power = power  # set later where the two halves of a lab need each other
         self._lives: dict[str, Life] = {}
         self._absent: dict[tuple[str, str], float] = {}
         self._ticker: asyncio.Task[None] | None = None
@@ -42,9 +39,8 @@ class TalosHost:
         """A machine that is on already stays as it is."""
         if machine.uuid in self._lives and self._lives[machine.uuid].alive:
             return
-        self._remember(machine)
         node = Node(machine, self.settings, self.fabric, self.faults)
-        life = Life(node, self._power)
+        life = Life(node, self.power)
         node.ask = life.ask
         self.fabric.add(node)
         self._lives[machine.uuid] = life
@@ -59,27 +55,16 @@ class TalosHost:
         self._note_absence(uuid)
         await life.stop(graceful=graceful)
         self.fabric.remove(uuid)
-        (self._directory(uuid) / "machine.json").unlink(missing_ok=True)
 
     async def destroy(self, uuid: str) -> None:
         node = self.fabric.node(uuid)
         await self.power_off(uuid, graceful=False)
         if node is not None:
             node.withdraw()
-            node.store.destroy()
-        else:
-            Node(_blank(uuid), self.settings, self.fabric, self.faults).store.destroy()
-
-    async def resume(self) -> list[str]:
-        """Power on what was on when the lab last ended; gives the machines' names."""
-        found = sorted((self.settings.directory / "machines").glob("*/machine.json"))
-        machines = [_machine(json.loads(path.read_text(encoding="utf-8"))) for path in found]
-        for machine in machines:
-            await self.power_on(machine)
-        return [machine.name for machine in machines]
+        MachineStore(machine_directory(self.settings, uuid)).destroy()
 
     async def close(self) -> None:
-        """End everything; disks stay, and `resume` brings the same machines back."""
+        """End everything; disks stay for the next power-on."""
         if self._ticker is not None:
             self._ticker.cancel()
             await asyncio.gather(self._ticker, return_exceptions=True)
@@ -94,13 +79,6 @@ class TalosHost:
             if name in {node.machine.uuid, node.machine.name}:
                 return node
         return None
-
-    def _directory(self, uuid: str) -> Path:
-        return self.settings.directory / "machines" / uuid
-
-    def _remember(self, machine: Machine) -> None:
-        text = json.dumps(dataclasses.asdict(machine), default=str)
-        write_atomic(self._directory(machine.uuid) / "machine.json", text)
 
     async def _tick_forever(self) -> None:
         while True:
@@ -148,26 +126,3 @@ class TalosHost:
             except TalopsError:
                 continue  # Kubernetes is away itself; the next tick tries again
             self._absent[cluster, name] = float("inf")
-
-
-def _blank(uuid: str) -> Machine:
-    return Machine(uuid, 0, "", "", 0, 0, (), ())
-
-
-def _machine(data: dict[str, Any]) -> Machine:
-    nics = tuple(Nic(**nic) for nic in data.pop("nics"))
-    disks = tuple(
-        Disk(**{**disk, "image": Path(disk["image"]) if disk["image"] else None})
-        for disk in data.pop("disks")
-    )
-    network, cdrom = data.pop("network"), data.pop("cdrom")
-    if network is not None:
-        network["nameservers"] = tuple(network["nameservers"])
-    return Machine(
-        nics=nics,
-        disks=disks,
-        cdrom=Path(cdrom) if cdrom else None,
-        network=StaticNetwork(**network) if network else None,
-        pci=tuple(data.pop("pci")),
-        **data,
-    )

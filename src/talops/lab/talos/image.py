@@ -1,7 +1,7 @@
 """Which Talos an image file holds.
 
-The lab's own images begin with one JSON line `{"talos": "v1.13.9", "schematic": "…"}`; any other
-file is judged by its name, as the Image Factory names it.
+The lab's own images begin with one JSON line that says so (`version`, `schematic`); any other file
+is judged by its name, as the Image Factory names it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def installer_image(reference: str) -> Image | None:
 
 def _read(path: Path, default_version: str, *, on_disk: bool) -> Image:
     head = _first_line(path)
-    version = head.get("talos") or _first(_VERSION, str(path)) or default_version
+    version = head.get("version") or _first(_VERSION, str(path)) or default_version
     schematic = head.get("schematic") or _first(_SCHEMATIC, str(path)) or EMPTY_SCHEMATIC
     return Image(str(version), str(schematic), on_disk)
 

@@ -13,6 +13,7 @@ from talops.lab.talos.decoding import BadConfigError, decode
 from talops.lab.talos.disks import choose
 from talops.lab.talos.failures import CrashedError, SequenceFailedError, Wish
 from talops.lab.talos.image import Image, boot_image, installer_image
+from talops.lab.talos.settings import dhcp_reservations
 from talops.lab.talos.stages import Stage
 from talops.lab.talos.store import Installation
 
@@ -170,7 +171,7 @@ class Life:
         found = list(link_addresses(node.config, node.macs)) if node.config else []
         if node.machine.network is not None:
             found.append(node.machine.network.address.partition("/")[0])
-        reservations = {k.lower(): v for k, v in node.settings.reservations.items()}
+        reservations = dhcp_reservations(node.settings)
         found += [reservations[mac] for mac in node.macs if mac in reservations]
         node.addresses = tuple(dict.fromkeys(a for a in found if a.startswith("127.")))
         for foreign in (a for a in found if not a.startswith("127.")):

@@ -16,7 +16,7 @@ from talops.lab.talos.resources import ResourceStore
 from talops.lab.talos.services import ServiceBoard
 from talops.lab.talos.settings import minor_of
 from talops.lab.talos.stages import Stage, Status
-from talops.lab.talos.store import MachineStore
+from talops.lab.talos.store import MachineStore, machine_directory
 from talops.lab.talos.views import describe, member
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Node:
         self.settings = settings
         self.fabric = fabric
         self.book = book
-        self.store = MachineStore(settings.directory / "machines" / machine.uuid)
+        self.store = MachineStore(machine_directory(settings, machine.uuid))
         self.journal = Journal()
         self.resources = ResourceStore()
         self.services = ServiceBoard(self.journal, self.publish)

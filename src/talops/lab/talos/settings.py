@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+# Gives the path of `etcd` or `kube-apiserver`, when a control plane first needs it.
+Tools = Callable[[str], Awaitable[Path]]
 
 
 @dataclass(frozen=True)
@@ -31,19 +36,13 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Binaries:
-    """The two real tools behind a control plane."""
-
-    etcd: Path
-    kube_apiserver: Path
-
-
-@dataclass(frozen=True)
 class LabSettings:
-    """`reservations` maps a MAC to the address that the lab's DHCP gives it."""
+    """`reservations` maps a MAC to the address that the lab's DHCP gives it; the file `dhcp.json`
+    in the directory may hold more of them, and is read at every boot.
+    """
 
     directory: Path
-    binaries: Binaries
+    tools: Tools
     timing: Timing = field(default_factory=Timing)
     default_version: str = "v1.13.9"
     reservations: Mapping[str, str] = field(default_factory=dict)
@@ -53,3 +52,13 @@ class LabSettings:
 def minor_of(version: str) -> int:
     """13 for v1.13.9."""
     return int(version.removeprefix("v").split(".")[1])
+
+
+def dhcp_reservations(settings: LabSettings) -> dict[str, str]:
+    """By lower-case MAC."""
+    path = settings.directory / "dhcp.json"
+    try:
+        more = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        more = {}
+    return {mac.lower(): str(address) for mac, address in {**settings.reservations, **more}.items()}

@@ -13,6 +13,8 @@ from talops.files import PRIVATE, make_private_directory, write_atomic
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from talops.lab.talos.settings import LabSettings
+
 
 @dataclass(frozen=True)
 class Installation:
@@ -27,6 +29,10 @@ class Installation:
     previous: str = ""
     staged: str = ""
     meta: dict[str, str] = field(default_factory=dict)
+
+
+def machine_directory(settings: LabSettings, uuid: str) -> Path:
+    return settings.directory / "machines" / uuid
 
 
 class MachineStore:
