@@ -99,13 +99,12 @@ class Faults:
         return sum(self._by_api.pop(name, None) is not None for name in gone)
 
     def listing(self) -> list[dict[str, Any]]:
-        self._reread()
+        self.refresh()
         rules = [*self._by_api.values(), *self._by_file.values()]
         return [{**vars(rule), "seen": self._seen.get(rule.id, 0)} for rule in rules]
 
     def find(self, kind: str, **facts: Any) -> Fault | None:
         """The first rule that fires now; asking counts, so ask once per occasion."""
-        self._reread()
         if not self._by_api and not self._by_file:
             return None
         for rule in (*self._by_api.values(), *self._by_file.values()):
@@ -121,7 +120,8 @@ class Faults:
         dice = self._dice.setdefault(rule.id, random.Random(rule.seed))  # noqa: S311  (repeatable)
         return rule.probability >= 1 or dice.random() < rule.probability
 
-    def _reread(self) -> None:
+    def refresh(self) -> None:
+        """Look whether the file has changed; done once per request and task step."""
         try:
             info = self._file.stat()
         except FileNotFoundError:

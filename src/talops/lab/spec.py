@@ -87,12 +87,17 @@ class HypervisorSpec(_Part):
 
 
 class LabSpec(_Part):
-    """`pace` is how long one step of a task takes, in seconds; 0 is as quick as possible."""
+    """How the lab behaves in time.
+
+    `pace` is how long one step of a task takes, in seconds; 0 is as quick as possible. `patience`
+    scales how long a task waits for a lock before it fails: 1 is what Proxmox waits.
+    """
 
     proxmox: tuple[HypervisorSpec, ...] = (
         HypervisorSpec(name="pve", nodes=(NodeSpec(name="pve"),)),
     )
     pace: float = 0.0
+    patience: float = 1.0
 
 
 def standalone(name: str) -> HypervisorSpec:

@@ -20,6 +20,13 @@ class Upload:
 
 
 @dataclass(frozen=True)
+class RawJson:
+    """An answer that is JSON already."""
+
+    text: bytes
+
+
+@dataclass(frozen=True)
 class Call:
     """`user` is `user@realm` or `user@realm!token`; path parameters are in `params` too."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from talops.lab.proxmox.call import RawJson
 from talops.lab.proxmox.checks import perm
 from talops.lab.proxmox.errors import failed, invalid
 from talops.lab.proxmox.hypervisor import VERSION
 from talops.lab.proxmox.routing import route
-from talops.lab.proxmox.vms import summary
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
@@ -34,31 +35,35 @@ def next_id(call: Call) -> str:
 
 
 @route("GET", "/cluster/resources", "type=vm|storage|node|sdn")
-def resources(call: Call) -> list[dict[str, Any]]:
-    wanted = call.get("type")
-    rows: list[dict[str, Any]] = []
-    if wanted in {None, "vm"}:
-        rows += _vms(call)
+def resources(call: Call) -> RawJson:
+    """Asked for once per VM and plan, so it is not built anew while nothing changes."""
+    pve = call.pve
+    key = (call.user, call.get("type"), pve.store.generation, int(pve.clock.now()))
+    if pve.last_resources[0] != key:
+        pve.last_resources = (key, _resources(call, call.get("type")))
+    return pve.last_resources[1]
+
+
+def _resources(call: Call, wanted: str | None) -> RawJson:
+    rows = _vms(call) if wanted in {None, "vm"} else []
+    others: list[dict[str, Any]] = []
     if wanted in {None, "node"}:
-        rows += [_node_row(call, name) for name in call.pve.nodes]
+        others += [_node_row(call, name) for name in call.pve.nodes]
     if wanted in {None, "storage"}:
-        rows += _storages(call)
-    return rows
+        others += _storages(call)
+    return RawJson(("[" + ",".join([*rows, *map(json.dumps, others)]) + "]").encode())
 
 
-def _vms(call: Call) -> list[dict[str, Any]]:
+def _vms(call: Call) -> list[str]:
     pools = {vmid: pool["poolid"] for pool in call.pve.pools.values() for vmid in pool["vms"]}
+    now = int(call.pve.clock.now())
     rows = []
     for vm in call.pve.vms.values():
         if not call.may(f"/vms/{vm.vmid}", "VM.Audit"):
             continue
-        row = summary(call.pve, vm)
-        row |= {"id": f"qemu/{vm.vmid}", "type": "qemu", "node": vm.node, "maxcpu": row.pop("cpus")}
-        row["template"] = int(vm.is_template)
-        if vm.vmid in pools:
-            row["pool"] = pools[vm.vmid]
-        row.pop("pid", None)
-        rows.append(row)
+        uptime = max(now - vm.since, 1) if vm.is_running else 0
+        pool = f',"pool":{json.dumps(pools[vm.vmid])}' if vm.vmid in pools else ""
+        rows.append(f'{vm.resource_json[:-1]},"uptime":{uptime}{pool}}}')
     return rows
 
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from talops.lab.proxmox.drives import GIB, format_drive, format_size, is_cdrom, is_cloudinit
 from talops.lab.proxmox.errors import failed, invalid
-from talops.lab.proxmox.storages import Storages, Volume
+from talops.lab.proxmox.volumes import Volume
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.lab.proxmox.hypervisor import Hypervisor
+    from talops.lab.proxmox.storages import Storages
     from talops.lab.proxmox.tasks import Task
 
 NEW_DISK = re.compile(r"([A-Za-z][\w.-]*):(\d+(?:\.\d+)?)")

@@ -6,16 +6,18 @@ import hashlib
 import secrets
 from typing import TYPE_CHECKING
 
+from talops.lab.proxmox.call import RawJson
 from talops.lab.proxmox.clock import Clock
 from talops.lab.proxmox.drives import parse
 from talops.lab.proxmox.errors import failed
 from talops.lab.proxmox.locks import Locks
 from talops.lab.proxmox.login import Login
 from talops.lab.proxmox.rights import Rights
-from talops.lab.proxmox.storages import Storages, Volume
+from talops.lab.proxmox.storages import Storages
 from talops.lab.proxmox.store import Document, Store, Table, documents
 from talops.lab.proxmox.tasks import Tasks
 from talops.lab.proxmox.vms import Vm
+from talops.lab.proxmox.volumes import Volumes
 
 if TYPE_CHECKING:
     import ssl
@@ -52,6 +54,7 @@ class Hypervisor:
         trust: ssl.SSLContext | None = None,
         addresses: dict[str, str] | None = None,
         pace: float = 0.0,
+        patience: float = 1.0,
     ) -> None:
         self.spec, self.name, self.faults = spec, spec.name, faults
         self.nodes: dict[str, NodeSpec] = {node.name: node for node in spec.nodes}
@@ -59,9 +62,10 @@ class Hypervisor:
         self.trust = trust
         self.addresses: dict[str, str] = addresses or {}
         self.fingerprint = ""
+        self.last_resources: tuple[tuple[object, ...], RawJson] = ((), RawJson(b"[]"))
         self.store = Store(state / "state.db")
         self.clock = Clock(faults, spec.name)
-        self.locks = Locks(pace)
+        self.locks = Locks(patience)
         self.tasks = Tasks(self.store, self.clock, faults, host=spec.name, pace=pace)
         self._open_tables(state)
 
@@ -74,12 +78,11 @@ class Hypervisor:
         self.mappings, self.network, self.ha = table("mapping"), table("network"), table("ha")
         self.pending_network = table("pending-network")
         self.settings = table("setting")
-        self.vms: Table[Vm] = Table(self.store, "vm", lambda body: Vm(**body), vars)
-        volumes: Table[Volume] = Table(self.store, "volume", lambda body: Volume(**body), vars)
+        self.vms: Table[Vm] = Table(self.store, "vm", lambda body: Vm(**body), Vm.stored)
         self.storages = Storages(
             table("storage"),
             table("capacity"),
-            volumes,
+            Volumes(self.store),
             root=state / "storage",
             faults=self.faults,
             host=self.name,

@@ -13,14 +13,11 @@ if TYPE_CHECKING:
 
 CONFIG_WAIT = 10.0
 STORAGE_WAIT = 60.0
-# At pace 1 a step takes a second and these waits are Proxmox' own. A quicker lab gives up sooner
-# by the same factor, but never before anything could have happened.
-SHORTEST = 5.0
 
 
 class Locks:
-    def __init__(self, pace: float) -> None:
-        self._pace = pace
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
         self._locks: dict[str, asyncio.Lock] = {}
 
     @asynccontextmanager
@@ -40,16 +37,11 @@ class Locks:
         async with self._hold(name, STORAGE_WAIT, key=name if shared else f"{node}:{name}"):
             yield
 
-    def busy(self, vmid: int) -> bool:
-        lock = self._locks.get(f"/var/lock/qemu-server/lock-{vmid}.conf")
-        return bool(lock and lock.locked())
-
     @asynccontextmanager
     async def _hold(self, name: str, wait: float, key: str | None = None) -> AsyncIterator[None]:
         lock = self._locks.setdefault(key or name, asyncio.Lock())
-        limit = max(wait * min(self._pace, 1.0), SHORTEST)
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(wait * self._patience):
                 await lock.acquire()
         except TimeoutError:
             raise failed(f"can't lock file '{name}' - got timeout") from None

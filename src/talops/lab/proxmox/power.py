@@ -198,7 +198,7 @@ def static_network(vm: Vm) -> StaticNetwork | None:
 
 
 def _check_devices(pve: Hypervisor, vm: Vm, machine: Machine) -> None:
-    for other in pve.vms.values():
+    for other in pve.vms.values() if machine.pci else ():
         if other.vmid == vm.vmid or not other.is_running or other.node != vm.node:
             continue
         taken = set(machine.pci) & set(pve.devices_of(other))

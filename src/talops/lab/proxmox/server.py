@@ -25,7 +25,7 @@ from talops.lab.proxmox import (  # noqa: F401  (importing them registers their 
     vms,
     vmupdate,
 )
-from talops.lab.proxmox.call import Call, Upload
+from talops.lab.proxmox.call import Call, RawJson, Upload
 from talops.lab.proxmox.errors import PveError, unauthorized
 from talops.lab.proxmox.routing import route
 
@@ -51,6 +51,7 @@ class Api:
         self._node = node
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        self._pve.faults.refresh()
         if self._pve.offline(self._node):
             return _drop(request)
         try:
@@ -78,7 +79,7 @@ class Api:
         data = await self._perform(request, path.removeprefix(PREFIX))
         self._pve.store.commit()
         self._fail("after", facts)
-        return _reply(200, "OK", {"data": data})
+        return _reply(200, "OK", data if isinstance(data, RawJson) else {"data": data})
 
     def _fail(self, when: str, facts: dict[str, Any]) -> None:
         """Before the work the caller is right that nothing happened; after it, wrong."""
@@ -168,13 +169,18 @@ async def _read_multipart(
     return fields, upload
 
 
-def _reply(status: int, reason: str, body: dict[str, Any]) -> web.Response:
+def _reply(status: int, reason: str, body: dict[str, Any] | RawJson) -> web.Response:
     # The reason phrase is Proxmox' error message, and clients read it: one line, no control codes.
     line = reason.splitlines()[0] if reason else ""
+    content = (
+        b'{"data":' + body.text + b"}"
+        if isinstance(body, RawJson)
+        else json.dumps(body, separators=(",", ":")).encode()
+    )
     return web.Response(
         status=status,
         reason=line,
-        body=json.dumps(body, separators=(",", ":")).encode(),
+        body=content,
         headers={"Content-Type": "application/json;charset=UTF-8", "Server": "pve-api-daemon/3.0"},
     )
 

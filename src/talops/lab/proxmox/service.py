@@ -53,6 +53,7 @@ class ProxmoxService:
             trust=self._context.authority.client_context(),
             addresses={node.name: self.address(node.name) for node in spec.nodes},
             pace=self._context.spec.pace,
+            patience=self._context.spec.patience,
         )
         seed(pve, self._context.credentials)
         return pve

@@ -10,8 +10,8 @@ from talops.lab.proxmox.routing import route
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
-    from talops.lab.proxmox.storages import Volume
     from talops.lab.proxmox.tasks import Task
+    from talops.lab.proxmox.volumes import Volume
 
 SEE = ("Datastore.Audit", "Datastore.AllocateSpace")
 SEE_ONE = perm("/storage/{storage}", *SEE, any_of=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox.drives import GIB
-from talops.lab.proxmox.errors import PveError, failed
+from talops.lab.proxmox.errors import failed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from talops.lab.faults import Faults
     from talops.lab.proxmox.store import Document, Table
+    from talops.lab.proxmox.volumes import Volume, Volumes
 
 FILE_TYPES = frozenset({"dir", "nfs", "cifs", "btrfs", "cephfs", "glusterfs"})
 ALWAYS_SHARED = frozenset({"nfs", "cifs", "rbd", "cephfs", "iscsi", "pbs"})
@@ -26,34 +27,6 @@ FOLDERS = {
 FORMATS = {"iso": "iso", "snippets": "snippet"}
 
 
-@dataclass(frozen=True)
-class Volume:
-    """`used` is what it takes on the storage; `file` holds its first bytes, if it has any."""
-
-    volid: str
-    node: str  # empty on shared storages
-    content: str
-    format: str
-    size: int
-    used: int = 0
-    vmid: int = 0
-    ctime: int = 0
-    file: str = ""
-    base: str = ""
-
-    @property
-    def storage(self) -> str:
-        return self.volid.split(":", 1)[0]
-
-    @property
-    def key(self) -> str:
-        return f"{self.node}|{self.volid}"
-
-    @property
-    def path(self) -> Path | None:
-        return Path(self.file) if self.file else None
-
-
 class Storages:
     """The storage configuration and the volumes on it."""
 
@@ -61,7 +34,7 @@ class Storages:
         self,
         config: Table[Document],
         capacity: Table[Document],
-        volumes: Table[Volume],
+        volumes: Volumes,
         *,
         root: Path,
         faults: Faults,
@@ -112,12 +85,7 @@ class Storages:
         return int(entry["bytes"]) if entry else DEFAULT_SIZE
 
     def used(self, storage: str, node: str) -> int:
-        where = "" if self.shared(storage) else node
-        return sum(
-            volume.used
-            for volume in self.volumes.values()
-            if volume.node == where and volume.storage == storage
-        )
+        return self.volumes.used("" if self.shared(storage) else node, storage)
 
     def status(self, storage: str, node: str) -> dict[str, Any]:
         found = self.get(storage)
@@ -175,10 +143,10 @@ class Storages:
 
     def listing(self, storage: str, node: str) -> list[Volume]:
         where = "" if self.shared(storage) else node
-        return [v for v in self.volumes.values() if v.storage == storage and v.node == where]
+        return self.volumes.on(where, storage)
 
     def of_vm(self, vmid: int, node: str) -> list[Volume]:
-        return [v for v in self.volumes.values() if v.vmid == vmid and v.node in {"", node}]
+        return [v for v in self.volumes.of_vm(vmid) if v.node in {"", node}]
 
     def thick(self, storage: str) -> bool:
         found = self.get(storage)
@@ -193,8 +161,9 @@ class Storages:
         """The first free `vm-ID-disk-N` there, as a volume id."""
         taken = {
             int(match[1])
-            for volume in self.listing(storage, node)
-            if (match := re.search(rf"(?:vm|base)-{vmid}-disk-(\d+)(?:\.\w+)?$", volume.volid))
+            for volume in self.of_vm(vmid, node)
+            if volume.storage == storage
+            and (match := re.search(rf"(?:vm|base)-{vmid}-disk-(\d+)(?:\.\w+)?$", volume.volid))
         }
         number = next(n for n in range(10_000) if n not in taken)
         return self.name(storage, vmid, f"vm-{vmid}-disk-{number}", format_, base=base)
@@ -233,7 +202,3 @@ class Storages:
         if volume.path:
             volume.path.unlink(missing_ok=True)
         self.volumes.drop(volume.key)
-
-
-def missing_storage(storage: str) -> PveError:
-    return failed(f"storage '{storage}' does not exist")

@@ -129,6 +129,7 @@ class Tasks:
 
     async def pass_step(self, record: TaskRecord, step: str) -> None:
         self._store.commit()
+        self._faults.refresh()
         facts = {
             "host": self._host,
             "node": record.node,

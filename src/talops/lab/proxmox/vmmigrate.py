@@ -15,8 +15,8 @@ from talops.lab.proxmox.vms import Vm, find, need_unlocked
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
     from talops.lab.proxmox.hypervisor import Hypervisor
-    from talops.lab.proxmox.storages import Volume
     from talops.lab.proxmox.tasks import Task
+    from talops.lab.proxmox.volumes import Volume
 
 RIGHT = perm("/vms/{vmid}", "VM.Migrate")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox.checks import perm
@@ -56,7 +57,25 @@ class Vm:
         return int(self.config.get("memory", 512)) * MIB
 
     def drives(self) -> dict[str, dict[str, str]]:
+        """By slot; to be read only, the parts are kept."""
+        return self._drives
+
+    @cached_property
+    def _drives(self) -> dict[str, dict[str, str]]:
         return {k: parse_drive(k, v) for k, v in sorted(self.config.items()) if is_drive(k)}
+
+    @cached_property
+    def resource_json(self) -> str:
+        """Its row among the cluster's resources, but for what changes by itself."""
+        row = summary(self, 0)
+        row |= {"id": f"qemu/{self.vmid}", "type": "qemu", "node": self.node}
+        row |= {"maxcpu": row.pop("cpus"), "template": int(self.is_template)}
+        for key in ("pid", "uptime"):
+            row.pop(key, None)
+        return json.dumps(row, separators=(",", ":"))
+
+    def stored(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def with_config(self, config: dict[str, Any]) -> Vm:
         """What can change online is in force at once if the VM runs."""
@@ -86,8 +105,7 @@ def need_unlocked(pve: Hypervisor, vm: Vm) -> None:
         raise failed(f"VM is locked ({lock})")
 
 
-def summary(pve: Hypervisor, vm: Vm) -> dict[str, Any]:
-    now = int(pve.clock.now())
+def summary(vm: Vm, now: float) -> dict[str, Any]:
     boot = next((d for d in vm.drives().values() if "size" in d and not is_cdrom(d)), None)
     data: dict[str, Any] = {
         "vmid": vm.vmid,
@@ -103,7 +121,7 @@ def summary(pve: Hypervisor, vm: Vm) -> dict[str, Any]:
         "netin": 0,
         "netout": 0,
         "cpu": 0,
-        "uptime": max(now - vm.since, 1) if vm.is_running else 0,
+        "uptime": max(int(now) - vm.since, 1) if vm.is_running else 0,
     }
     if vm.is_running:
         data["pid"] = 10_000 + vm.vmid
@@ -117,8 +135,9 @@ def summary(pve: Hypervisor, vm: Vm) -> dict[str, Any]:
 
 @route("GET", "/nodes/{node}/qemu", "full:bool")
 def list_vms(call: Call) -> list[dict[str, Any]]:
+    now = call.pve.clock.now()
     return [
-        summary(call.pve, vm)
+        summary(vm, now)
         for vm in call.pve.vms.values()
         if vm.node == call.node and call.may(f"/vms/{vm.vmid}", "VM.Audit")
     ]
@@ -158,7 +177,7 @@ def read_pending(call: Call) -> list[dict[str, Any]]:
 @route("GET", "/nodes/{node}/qemu/{vmid}/status/current", "", AUDIT)
 def read_status(call: Call) -> dict[str, Any]:
     vm = find(call.pve, call.node, call.vmid)
-    data = summary(call.pve, vm)
+    data = summary(vm, call.pve.clock.now())
     managed = f"vm:{vm.vmid}" in call.pve.ha
     data |= {"qmpstatus": data["status"], "ha": {"managed": int(managed)}}
     if "agent" in vm.config:
