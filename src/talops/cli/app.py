@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "configure": "talops.cli.configure",
     "runs": "talops.cli.runs",
     "secrets": "talops.cli.secrets",
+    "talos": "talops.cli.talos",
     "tools": "talops.cli.tools",
     "state": "talops.cli.state",
     "lab": "talops.cli.lab",

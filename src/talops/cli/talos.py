@@ -11,6 +11,7 @@ PARTS = (
     "talops.cli.talos_secrets",
     "talops.cli.talos_config",
     "talops.cli.talos_schematic",
+    "talops.cli.talos_api",
 )
 
 

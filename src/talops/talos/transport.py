@@ -38,6 +38,10 @@ class _Protocol(H2Protocol):
         self.heard = True
         super().data_received(data)
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.transport = transport
+
     def connection_lost(self, exc: BaseException | None) -> None:
         self.loss = exc
         super().connection_lost(exc)
@@ -94,6 +98,13 @@ class Link(Channel):
             with contextlib.suppress(OSError, TimeoutError):
                 shown = await tls.shown_certificate(self._host, self._port, self.connect_timeout)
         return tls.handshake_error(error, self.where, shown)
+
+    def close(self) -> None:
+        """Hang up at once: a TLS farewell would wait up to 30 s for the node's answer to it."""
+        protocol = self._protocol
+        super().close()
+        if isinstance(protocol, _Protocol) and isinstance(protocol.transport, asyncio.Transport):
+            protocol.transport.abort()
 
     async def loss_error(self) -> TalopsError:
         """Why the connection that served the last call is gone."""
