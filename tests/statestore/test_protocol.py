@@ -68,7 +68,7 @@ async def test_the_older_layout_is_the_same_state(client: httpx.AsyncClient) -> 
     assert (await client.get("/tfstate/legacy")).content == state_body(1)
 
 
-@pytest.mark.parametrize("body", ["", '{"ID":"a"}'])
+@pytest.mark.parametrize("body", ["", '{"ID":"a","Who":"","Created":"0001-01-01T00:00:00Z"}'])
 async def test_force_unlock_of_both_tools(client: httpx.AsyncClient, body: str) -> None:
     """Terraform sends nothing, OpenTofu only the id; both leave an entry in the audit log."""
     await client.request("LOCK", STATE, content=LOCK_A)

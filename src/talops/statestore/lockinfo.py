@@ -42,7 +42,7 @@ def parse_unlock(body: bytes) -> UnlockRequest:
         return UnlockRequest(None, forced=True)
     document = _document(body)
     lock_id = _lock_id(document)
-    holder = any(document.get(key) for key in ("Operation", "Who", "Created"))
+    holder = any(document.get(key) for key in ("Operation", "Who"))
     return UnlockRequest(lock_id or None, forced=not (lock_id and holder))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -23,6 +23,16 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """The newest version, as far as an answer to a write has to name it."""
+
+    number: int
+    serial: int
+    lineage: str
+    md5: str
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
     """One kept state. Exactly one of an inline body and a blob holds the bytes."""
 
@@ -40,6 +50,10 @@ class Version:
     sealed_key: str = ""
     blob: str = ""
 
+    @property
+    def standing(self) -> Standing:
+        return Standing(self.number, self.serial, self.lineage, self.md5)
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -51,6 +65,10 @@ class Head:
     # The last number given out; it keeps rising after a deletion.
     number: int = 0
     current: Version | None = None
+
+    @property
+    def standing(self) -> Standing | None:
+        return self.current.standing if self.current else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +87,22 @@ class Draft:
     sealed_key: str = ""
     blob: str = ""
     body: bytes = field(default=b"", repr=False)
+
+    def standing(self, number: int) -> Standing:
+        return Standing(number, self.serial, self.lineage, self.md5)
+
+    def copying(self, old: Version) -> Draft:
+        """The same wish, for the content of an older version."""
+        return replace(
+            self,
+            serial=old.serial,
+            lineage=old.lineage,
+            size=old.size,
+            md5=old.md5,
+            sealed_key=old.sealed_key,
+            blob=old.blob,
+            force=True,
+        )
 
     def numbered(self, number: int) -> Version:
         return Version(
@@ -102,7 +136,7 @@ class Verdict(StrEnum):
 class Outcome:
     verdict: Verdict
     holder: Lock | None = None
-    current: Version | None = None
+    current: Standing | None = None
 
     @property
     def accepted(self) -> bool:

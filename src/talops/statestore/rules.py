@@ -20,41 +20,41 @@ DAY = 86400.0
 def lock(head: Head, wanted: Lock) -> Outcome:
     if head.lock is not None:
         same = head.lock.id == wanted.id
-        return Outcome(Verdict.SAME if same else Verdict.HELD, head.lock, head.current)
+        return Outcome(Verdict.SAME if same else Verdict.HELD, head.lock, head.standing)
     if wanted.id in head.released:
         # A copy of a request that overtook its own UNLOCK: nobody waits for it any more.
-        return Outcome(Verdict.SPENT, None, head.current)
-    return Outcome(Verdict.DONE, wanted, head.current)
+        return Outcome(Verdict.SPENT, None, head.standing)
+    return Outcome(Verdict.DONE, wanted, head.standing)
 
 
 def unlock(head: Head, lock_id: str | None) -> Outcome:
     """`None` is Terraform's force-unlock, which does not say whose lock it means."""
     if head.lock is None or (lock_id is not None and lock_id in head.released):
-        return Outcome(Verdict.SAME, head.lock, head.current)
+        return Outcome(Verdict.SAME, head.lock, head.standing)
     if lock_id is not None and lock_id != head.lock.id:
-        return Outcome(Verdict.HELD, head.lock, head.current)
-    return Outcome(Verdict.DONE, head.lock, head.current)
+        return Outcome(Verdict.HELD, head.lock, head.standing)
+    return Outcome(Verdict.DONE, head.lock, head.standing)
 
 
 def write(head: Head, draft: Draft) -> Outcome:
-    current = head.current
-    if current and draft.lock_id and (current.md5, current.lock_id) == (draft.md5, draft.lock_id):
-        return Outcome(Verdict.SAME, head.lock, current)
+    current, standing = head.current, head.standing
+    if current and (current.md5, current.lock_id) == (draft.md5, draft.lock_id):
+        return Outcome(Verdict.SAME, head.lock, standing)
     held = head.lock.id if head.lock else ""
     if held != draft.lock_id:
-        return Outcome(Verdict.HELD if held else Verdict.LOST, head.lock, current)
+        return Outcome(Verdict.HELD if held else Verdict.LOST, head.lock, standing)
     if current and not draft.force:
         if current.lineage != draft.lineage:
-            return Outcome(Verdict.FOREIGN, head.lock, current)
+            return Outcome(Verdict.FOREIGN, head.lock, standing)
         if draft.serial < current.serial:
-            return Outcome(Verdict.OLDER, head.lock, current)
-    return Outcome(Verdict.DONE, head.lock, draft.numbered(head.number + 1))
+            return Outcome(Verdict.OLDER, head.lock, standing)
+    return Outcome(Verdict.DONE, head.lock, draft.standing(head.number + 1))
 
 
 def delete(head: Head) -> Outcome:
     if head.lock is not None:
-        return Outcome(Verdict.HELD, head.lock, head.current)
-    return Outcome(Verdict.DONE if head.current else Verdict.SAME, None, head.current)
+        return Outcome(Verdict.HELD, head.lock, head.standing)
+    return Outcome(Verdict.DONE if head.current else Verdict.SAME, None, head.standing)
 
 
 def release(released: tuple[str, ...], lock_id: str) -> tuple[str, ...]:

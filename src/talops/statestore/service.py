@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from talops.statestore.exchange import Request
     from talops.statestore.metrics import Metrics
-    from talops.statestore.model import Stored, Version
+    from talops.statestore.model import Standing, Stored
     from talops.statestore.sealing import Vault
     from talops.statestore.store import Store
 
@@ -101,7 +101,8 @@ class Service:
         if outcome.verdict is Verdict.DONE:
             self._metrics.versions += 1
             self._written(call.state)
-        elif draft.blob:
+        elif draft.blob and not outcome.accepted:
+            # When the outcome already stood, an earlier copy of this request may own the blob.
             await self._store.discard(draft.blob)
         return self.judged(outcome, draft)
 
@@ -168,7 +169,7 @@ def _why_not(outcome: Outcome, draft: Draft) -> tuple[str, str]:
     )
 
 
-def _named(version: Version) -> list[tuple[bytes, bytes]]:
+def _named(version: Standing) -> list[tuple[bytes, bytes]]:
     return [
         (b"etag", b'"%s"' % version.md5.encode()),
         (b"x-state-version", b"%d" % version.number),

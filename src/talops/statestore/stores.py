@@ -34,6 +34,16 @@ async def open_store(address: StoreAddress) -> Store:
         from talops.statestore.sqlite import SqliteStore
 
         return SqliteStore(Path(rest.removeprefix("//")))
+    if kind in {"postgres", "postgresql"}:
+        from talops.statestore.postgres import PostgresStore
+
+        return await PostgresStore.open(address.url)
+    if kind == "s3" and rest.startswith("//"):
+        from talops.statestore.s3 import S3Store
+        from talops.statestore.s3.bucket import Bucket
+
+        bucket, _, prefix = rest.removeprefix("//").partition("/")
+        return await S3Store.open(Bucket(bucket, prefix.strip("/"), address.options))
     raise TalopsError(
         f"{kind}: is no kind of store",
         hint="use sqlite:DIRECTORY, postgres://HOST/DATABASE or s3://BUCKET/PREFIX",

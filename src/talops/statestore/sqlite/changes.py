@@ -12,7 +12,7 @@ from talops.statestore.sqlite.schema import HEAD_QUERY, NUMBERED_QUERY, VERSION_
 if TYPE_CHECKING:
     import sqlite3
 
-    from talops.statestore.model import Actor, Draft, Head, Lock, Retention
+    from talops.statestore.model import Actor, Draft, Head, Lock, Retention, Standing
 
 _HEAD = HEAD_QUERY + "WHERE s.name = ?"
 _LOCK = """INSERT INTO state (name, lock_id, lock_info) VALUES (?, ?, ?) ON CONFLICT (name)
@@ -52,7 +52,8 @@ def unlock(
 def write(db: sqlite3.Connection, state: str, draft: Draft) -> Outcome:
     outcome = rules.write(head(db, state), draft)
     if outcome.verdict is Verdict.DONE and outcome.current:
-        _insert(db, state, outcome.current, None if draft.blob else draft.body)
+        version = draft.numbered(outcome.current.number)
+        _insert(db, state, version, None if draft.blob else draft.body)
         if draft.force:
             record(db, _entry(draft.actor, draft.at, "forced-write", state, outcome.current))
     return outcome
@@ -62,20 +63,10 @@ def rollback(db: sqlite3.Connection, state: str, number: int, draft: Draft) -> O
     found = db.execute(NUMBERED_QUERY, (state, number)).fetchone()
     if found is None:
         return Outcome(Verdict.ABSENT)
-    old = Version(*found[1:])
-    copy = replace(
-        draft,
-        serial=old.serial,
-        lineage=old.lineage,
-        size=old.size,
-        md5=old.md5,
-        sealed_key=old.sealed_key,
-        blob=old.blob,
-        force=True,
-    )
+    copy = draft.copying(Version(*found[1:]))
     outcome = rules.write(head(db, state), copy)
     if outcome.verdict is Verdict.DONE and outcome.current:
-        _insert(db, state, outcome.current, found[0])
+        _insert(db, state, copy.numbered(outcome.current.number), found[0])
         record(db, _entry(draft.actor, draft.at, "rollback", state, outcome.current))
     return outcome
 
@@ -117,6 +108,6 @@ def _insert(db: sqlite3.Connection, state: str, version: Version, body: bytes | 
     db.execute(_ADVANCE, (state, version.number, version.number))
 
 
-def _entry(actor: Actor, at: float, action: str, state: str, version: Version) -> AuditEntry:
+def _entry(actor: Actor, at: float, action: str, state: str, version: Standing) -> AuditEntry:
     detail = f"version {version.number}, serial {version.serial}"
     return AuditEntry(at, actor.who, actor.origin, action, state, detail)

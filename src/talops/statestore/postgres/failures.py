@@ -1,0 +1,38 @@
+"""What PostgreSQL and its driver raise, in talops' words."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import asyncpg
+
+from talops.errors import DeniedError, TalopsError, UnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_REFUSALS = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InsufficientPrivilegeError)
+
+
+@contextlib.contextmanager
+def translated(*, starting: bool = False) -> Iterator[None]:
+    """Asyncpg's errors as ours; their texts may quote values, so only their kind is passed on."""
+    try:
+        yield
+    except (
+        asyncpg.InvalidAuthorizationSpecificationError,
+        asyncpg.InsufficientPrivilegeError,
+    ) as e:
+        raise DeniedError(
+            f"PostgreSQL refuses: {type(e).__name__}", hint="check user, password and grants"
+        ) from None
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as e:
+        raise UnreachableError(
+            f"PostgreSQL does not answer: {type(e).__name__}",
+            hint="is the database running? check --store" if starting else None,
+        ) from None
+    except ValueError as e:
+        if not starting:
+            raise
+        raise TalopsError("the address of the database is malformed") from e

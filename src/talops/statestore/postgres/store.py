@@ -1,0 +1,190 @@
+"""The store over a PostgreSQL database; it keeps nothing of its own between two requests."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+
+from talops.statestore import rules
+from talops.statestore.model import (
+    AuditEntry,
+    Lock,
+    Outcome,
+    Standing,
+    Stored,
+    Summary,
+    Verdict,
+    Version,
+)
+from talops.statestore.postgres import statements as sql
+from talops.statestore.postgres.failures import translated
+from talops.statestore.postgres.parts import Parts
+from talops.statestore.store import ORPHAN_AGE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from talops.redaction import Secret
+    from talops.statestore.model import Actor, Draft, Retention
+    from talops.statestore.postgres.parts import PartStaging
+
+CONNECTIONS = 10
+TIMEOUT = 60.0
+CONNECT_TIMEOUT = 10.0
+
+
+class PostgresStore:
+    def __init__(self, pool: Any, lazy_pool: Any) -> None:
+        self._pool = pool
+        self._lazy_pool = lazy_pool
+        self._parts = Parts(pool, lazy_pool)
+
+    @classmethod
+    async def open(cls, address: Secret) -> PostgresStore:
+        with translated(starting=True):
+            pool = await _pool(address, {})
+            # Parts of a body need not wait for the disk one by one: the statement that finishes
+            # the blob does, and the log before it reaches the disk with it.
+            lazy_pool = await _pool(address, {"synchronous_commit": "off"})
+            async with pool.acquire() as connection, connection.transaction():
+                await connection.execute(sql.SCHEMA_LOCK)
+                await connection.execute(sql.SCHEMA)
+        return cls(pool, lazy_pool)
+
+    async def lock(self, state: str, wanted: Lock) -> Outcome:
+        outcome = await self._change(state, sql.LOCK, wanted.id, wanted.info)
+        if outcome.verdict is Verdict.DONE:
+            return Outcome(Verdict.DONE, wanted, outcome.current)
+        return outcome
+
+    async def unlock(
+        self, state: str, lock_id: str | None, entry: AuditEntry | None = None
+    ) -> Outcome:
+        noted = (entry.at, entry.who, entry.origin, entry.action) if entry else (None,) * 4
+        return await self._change(state, sql.UNLOCK, lock_id, *noted)
+
+    async def write(self, state: str, draft: Draft) -> Outcome:
+        return await self._change(
+            state,
+            sql.WRITE,
+            draft.serial,
+            draft.lineage,
+            draft.size,
+            draft.md5,
+            draft.actor.who,
+            draft.actor.origin,
+            draft.at,
+            draft.lock_id,
+            draft.note,
+            draft.sealed_key,
+            draft.blob,
+            None if draft.blob else draft.body,
+            draft.force,
+        )
+
+    async def rollback(self, state: str, number: int, draft: Draft) -> Outcome:
+        values = (draft.actor.who, draft.actor.origin, draft.at, draft.lock_id, draft.note)
+        rows = await self._fetch(sql.ROLLBACK, state, number, *values)
+        return _outcome(rows[0]) if rows else Outcome(Verdict.ABSENT)
+
+    async def delete(self, state: str, actor: Actor, at: float) -> Outcome:
+        return await self._change(state, sql.DELETE, at, actor.who, actor.origin)
+
+    async def read(self, state: str, number: int | None = None) -> Stored | None:
+        if number is None:
+            rows = await self._fetch(sql.LATEST, state)
+        else:
+            rows = await self._fetch(sql.NUMBERED, state, number)
+        if not rows:
+            return None
+        body, *version = rows[0]
+        return Stored(Version(*version), body)
+
+    def stream(self, blob: str) -> AsyncIterator[bytes]:
+        return self._parts.stream(blob)
+
+    async def stage(self) -> PartStaging:
+        return await self._parts.stage()
+
+    async def discard(self, blob: str) -> None:
+        await self._fetch(sql.DISCARD, blob)
+
+    async def summary(self, state: str) -> Summary | None:
+        rows = await self._fetch(sql.SUMMARIES, state)
+        return _summary(rows[0]) if rows else None
+
+    async def states(self) -> list[Summary]:
+        return [_summary(row) for row in await self._fetch(sql.SUMMARIES, None)]
+
+    async def versions(self, state: str) -> list[Version]:
+        return [Version(*row) for row in await self._fetch(sql.VERSIONS, state)]
+
+    async def rewrap(self, state: str, number: int, sealed_key: str) -> None:
+        await self._fetch(sql.REWRAP, state, number, sealed_key)
+
+    async def audit(self, limit: int) -> list[AuditEntry]:
+        return [AuditEntry(*row) for row in await self._fetch(sql.AUDIT, limit)]
+
+    async def prune(self, state: str, keep: Retention, now: float) -> int:
+        """Parts of pruned versions go with the next sweep: somebody may be reading them."""
+        gone = rules.expired(await self.versions(state), keep, now)
+        if gone:
+            await self._fetch(sql.PRUNE, state, [version.number for version in gone])
+        return len(gone)
+
+    async def sweep(self, now: float) -> int:
+        rows = await self._fetch(sql.SWEEP, now - ORPHAN_AGE)
+        count: int = rows[0][0]
+        return count
+
+    async def check(self) -> None:
+        await self._fetch("SELECT 1")
+
+    async def close(self) -> None:
+        with contextlib.suppress(TimeoutError, OSError, asyncpg.PostgresError):
+            await self._lazy_pool.close()
+            await self._pool.close()
+
+    async def _change(self, state: str, statement: str, *values: Any) -> Outcome:
+        rows = await self._fetch(statement, state, *values)
+        if not rows:  # nobody named this state before
+            await self._fetch(sql.ENSURE, state)
+            rows = await self._fetch(statement, state, *values)
+        return _outcome(rows[0])
+
+    async def _fetch(self, statement: str, *values: Any) -> list[Any]:
+        with translated():
+            async with self._pool.acquire() as connection:
+                rows: list[Any] = await connection.fetch(statement, *values)
+                return rows
+
+
+async def _pool(address: Secret, settings: dict[str, str]) -> Any:
+    return await asyncpg.create_pool(
+        address.reveal(),
+        min_size=1,
+        max_size=CONNECTIONS,
+        command_timeout=TIMEOUT,
+        timeout=CONNECT_TIMEOUT,
+        server_settings=settings,
+        # Nothing here changes a session, so returning a connection need not cost a round trip.
+        reset=_keep_session,
+    )
+
+
+async def _keep_session(_: Any) -> None:
+    return None
+
+
+def _outcome(row: Any) -> Outcome:
+    lock_id, lock_info, verdict, current, serial, lineage, md5 = row
+    standing = None if current is None else Standing(current, serial, lineage, md5)
+    return Outcome(Verdict(verdict), Lock(lock_id, lock_info) if lock_id else None, standing)
+
+
+def _summary(row: Any) -> Summary:
+    name, lock_id, lock_info, *version = row
+    lock = Lock(lock_id, lock_info) if lock_id else None
+    return Summary(name, lock, Version(*version) if version[0] is not None else None)

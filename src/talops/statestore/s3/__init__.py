@@ -1,0 +1,7 @@
+"""The store over an S3 bucket: one head object per state, immutable objects for the bodies."""
+
+from __future__ import annotations
+
+from talops.statestore.s3.store import S3Store
+
+__all__ = ["S3Store"]

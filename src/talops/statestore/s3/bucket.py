@@ -1,0 +1,137 @@
+"""The few things that are asked of an S3 bucket, and the proof that it does them."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from typing import IO, TYPE_CHECKING, Any
+
+import obstore
+from obstore import exceptions as failures
+from obstore.store import S3Store as Client
+
+from talops.errors import DeniedError, PreflightError, TalopsError, UnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+PIECE = 1024 * 1024
+_REFUSED = (failures.PermissionDeniedError, failures.UnauthenticatedError)
+
+
+class ChangedError(Exception):
+    """The object is not the one that was read."""
+
+
+class Bucket:
+    def __init__(self, name: str, prefix: str, options: Mapping[str, str]) -> None:
+        config: Any = {key.lower(): value for key, value in options.items()}
+        plain = config.get("aws_endpoint_url", "").startswith("http://")
+        try:
+            self._client = Client(
+                name,
+                prefix=prefix or None,
+                config=config,
+                client_options={"allow_http": plain, "timeout": "60s"},
+            )
+        except (failures.BaseError, ValueError) as error:
+            raise TalopsError(f"cannot use the bucket {name}: {type(error).__name__}") from None
+
+    async def get(self, key: str) -> tuple[bytes, str] | None:
+        with _translated(key):
+            try:
+                found = await obstore.get_async(self._client, key)
+            except FileNotFoundError:
+                return None
+            etag = found.meta["e_tag"]
+            if not etag:
+                raise TalopsError("the store gives no ETag", where=key)
+            return bytes(await found.bytes_async()), etag
+
+    async def stream(self, key: str) -> AsyncIterator[bytes]:
+        with _translated(key):
+            try:
+                found = await obstore.get_async(self._client, key)
+            except FileNotFoundError:
+                raise TalopsError(
+                    "the body of a state is gone", where=key, hint="talops state rollback"
+                ) from None
+            async for piece in found.stream(min_chunk_size=PIECE):
+                yield bytes(piece)
+
+    async def swap(self, key: str, data: bytes, etag: str | None) -> None:
+        """Replace the object that has this ETag; None: there must be none."""
+        with _translated(key):
+            try:
+                await obstore.put_async(
+                    self._client,
+                    key,
+                    data,
+                    mode="create" if etag is None else {"e_tag": etag},
+                    use_multipart=False,
+                )
+            except (failures.AlreadyExistsError, failures.PreconditionError):
+                raise ChangedError from None
+            except FileNotFoundError:  # some stores answer so when the object is gone meanwhile
+                raise ChangedError from None
+
+    async def put(self, key: str, data: bytes | IO[bytes]) -> None:
+        with _translated(key):
+            await obstore.put_async(self._client, key, data, mode="overwrite")
+
+    async def delete(self, keys: list[str]) -> None:
+        for key in keys:
+            with _translated(key), contextlib.suppress(FileNotFoundError):
+                await obstore.delete_async(self._client, key)
+
+    async def list(self, prefix: str) -> list[tuple[str, float]]:
+        """Keys and when they were written."""
+        with _translated(prefix):
+            found = await obstore.list(self._client, prefix=prefix).collect_async()
+            return [(entry["path"], entry["last_modified"].timestamp()) for entry in found]
+
+    async def prove(self) -> None:
+        """A store that ignores conditions would let two clients hold one lock."""
+        key = f"probe/{uuid.uuid4().hex}"
+        await self.swap(key, b"1", None)
+        try:
+            first = await self.get(key)
+            assert first is not None
+            held = await self._refuses(key, None)
+            await self.swap(key, b"2", first[1])
+            held = held and await self._refuses(key, first[1])
+        except ChangedError:
+            held = False
+        finally:
+            await self.delete([key])
+        if not held:
+            raise PreflightError(
+                "this S3 store does not honour conditional writes (If-Match, If-None-Match)",
+                hint="use MinIO, R2, Garage 2 or AWS, or keep states in sqlite: or postgres:",
+            )
+
+    async def _refuses(self, key: str, etag: str | None) -> bool:
+        try:
+            await self.swap(key, b"stale", etag)
+        except ChangedError:
+            return True
+        return False
+
+
+@contextlib.contextmanager
+def _translated(key: str) -> Iterator[None]:
+    """Obstore's errors as ours; their texts carry addresses and answers, so only the kind."""
+    try:
+        yield
+    except _REFUSED as error:
+        raise DeniedError(
+            f"the S3 store refuses: {type(error).__name__}",
+            where=key,
+            hint="check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        ) from None
+    except (failures.BaseError, OSError, TimeoutError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise UnreachableError(
+            f"the S3 store does not answer: {type(error).__name__}", where=key
+        ) from None

@@ -1,0 +1,158 @@
+"""The store over a bucket; several servers may share it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+import uuid
+from dataclasses import replace
+from functools import partial
+from typing import IO, TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.statestore.model import Outcome, Stored, Summary, Verdict
+from talops.statestore.s3 import changes
+from talops.statestore.s3.heads import Heads
+from talops.statestore.store import ORPHAN_AGE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from talops.statestore.model import Actor, AuditEntry, Draft, Lock, Retention, Version
+    from talops.statestore.s3.bucket import Bucket
+    from talops.statestore.s3.heads import Document
+
+BLOBS = "blobs/"
+
+
+class S3Store:
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+        self._heads = Heads(bucket)
+
+    @classmethod
+    async def open(cls, bucket: Bucket) -> S3Store:
+        await bucket.prove()
+        return cls(bucket)
+
+    async def lock(self, state: str, wanted: Lock) -> Outcome:
+        return await self._heads.swap(state, partial(changes.lock, wanted=wanted))
+
+    async def unlock(
+        self, state: str, lock_id: str | None, entry: AuditEntry | None = None
+    ) -> Outcome:
+        change = partial(changes.unlock, lock_id=lock_id, entry=entry)
+        return await self._heads.swap(state, change)
+
+    async def write(self, state: str, draft: Draft) -> Outcome:
+        if draft.blob:
+            return await self._heads.swap(state, partial(changes.write, state=state, draft=draft))
+        blob = uuid.uuid4().hex
+        await self._bucket.put(BLOBS + blob, draft.body)
+        named = replace(draft, blob=blob, body=b"")
+        outcome = await self._heads.swap(state, partial(changes.write, state=state, draft=named))
+        if not outcome.accepted:
+            await self.discard(blob)
+        return outcome
+
+    async def rollback(self, state: str, number: int, draft: Draft) -> Outcome:
+        change = partial(changes.rollback, state=state, number=number, draft=draft)
+        return await self._heads.swap(state, change)
+
+    async def delete(self, state: str, actor: Actor, at: float) -> Outcome:
+        return await self._heads.swap(
+            state, partial(changes.delete, state=state, actor=actor, at=at)
+        )
+
+    async def read(self, state: str, number: int | None = None) -> Stored | None:
+        document, _ = await self._heads.load(state)
+        if number is None:
+            found = document.head.current
+        else:
+            found = next((v for v in document.versions if v.number == number), None)
+        return Stored(found) if found else None
+
+    def stream(self, blob: str) -> AsyncIterator[bytes]:
+        return self._bucket.stream(BLOBS + blob)
+
+    async def stage(self) -> SpooledStaging:
+        return SpooledStaging(self._bucket)
+
+    async def discard(self, blob: str) -> None:
+        with contextlib.suppress(TalopsError):  # the sweep comes back to it
+            await self._bucket.delete([BLOBS + blob])
+
+    async def summary(self, state: str) -> Summary | None:
+        document, etag = await self._heads.load(state)
+        return Summary(state, document.head.lock, document.head.current) if etag else None
+
+    async def states(self) -> list[Summary]:
+        return [
+            Summary(name, document.head.lock, document.head.current)
+            for name, document in await self._heads.all()
+        ]
+
+    async def versions(self, state: str) -> list[Version]:
+        document, _ = await self._heads.load(state)
+        return list(reversed(document.versions))
+
+    async def rewrap(self, state: str, number: int, sealed_key: str) -> None:
+        await self._heads.swap(state, partial(changes.rewrap, number=number, sealed_key=sealed_key))
+
+    async def audit(self, limit: int) -> list[AuditEntry]:
+        entries = [entry for _, document in await self._heads.all() for entry in document.audit]
+        return sorted(entries, key=lambda entry: entry.at, reverse=True)[:limit]
+
+    async def prune(self, state: str, keep: Retention, now: float) -> int:
+        """Their bodies go with the next sweep."""
+        count = 0
+
+        def change(document: Document) -> tuple[Outcome, Document | None]:
+            nonlocal count
+            count, after = changes.prune(document, keep, now)
+            return Outcome(Verdict.DONE), after
+
+        await self._heads.swap(state, change)
+        return count
+
+    async def sweep(self, now: float) -> int:
+        # Bodies first, then who names them: a body named in between is not taken for an orphan.
+        bodies = await self._bucket.list(BLOBS)
+        named = {v.blob for _, document in await self._heads.all() for v in document.versions}
+        orphans = [
+            key
+            for key, written in bodies
+            if key.removeprefix(BLOBS) not in named and now - written > ORPHAN_AGE
+        ]
+        await self._bucket.delete(orphans)
+        return len(orphans)
+
+    async def check(self) -> None:
+        await self._bucket.get("heads/.ready")
+
+    async def close(self) -> None:
+        """Nothing is kept open."""
+
+
+class SpooledStaging:
+    """A body on disk until it is whole: an upload that was begun and left costs money on S3."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="talops-state-")  # noqa: SIM115
+
+    async def write(self, piece: bytes) -> None:
+        await asyncio.to_thread(self._file.write, piece)
+
+    async def finish(self) -> str:
+        blob = uuid.uuid4().hex
+        await asyncio.to_thread(self._file.seek, 0)
+        try:
+            await self._bucket.put(BLOBS + blob, self._file)
+        finally:
+            self._file.close()
+        return blob
+
+    async def abort(self) -> None:
+        self._file.close()

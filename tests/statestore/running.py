@@ -1,0 +1,86 @@
+"""A state server as users run it: a process of its own, on a port of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from talops.statestore.stores import StoreAddress
+
+_READY = "serving states at "
+STOP_SECONDS = 60
+
+
+@dataclass
+class Running:
+    process: subprocess.Popen[str]
+    address: str
+
+    @property
+    def port(self) -> int:
+        return int(self.address.rsplit(":", 1)[1])
+
+    def kill(self) -> None:
+        """As the kernel or a power cut would end it."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(STOP_SECONDS)
+        _output(self.process).close()
+
+    def stop(self) -> str:
+        """Ask it to drain; what it wrote is the result."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        output = _output(self.process).read()
+        self.process.wait(STOP_SECONDS)
+        _output(self.process).close()
+        return output
+
+
+def start(
+    store: StoreAddress,
+    *arguments: str,
+    listen: str = "127.0.0.1:0",
+    environment: Mapping[str, str] | None = None,
+) -> Running:
+    words = [sys.executable, "-m", "talops", "state", "serve", "--listen", listen, *arguments]
+    if "--users" not in arguments:
+        words.append("--no-users")
+    settings = {"TALOPS_STORE": store.url.reveal(), **store.options, **(environment or {})}
+    process = subprocess.Popen(
+        words, env={**os.environ, **settings}, stderr=subprocess.PIPE, text=True
+    )
+    said = ""
+    for line in _output(process):
+        said += line
+        if line.startswith(_READY):
+            return Running(process, line.removeprefix(_READY).strip())
+    process.wait(STOP_SECONDS)
+    _output(process).close()
+    raise RuntimeError(f"the server did not start:\n{said}")
+
+
+@contextlib.contextmanager
+def running(
+    store: StoreAddress, *arguments: str, environment: Mapping[str, str] | None = None
+) -> Iterator[Running]:
+    server = start(store, *arguments, environment=environment)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.stop()
+        elif not _output(server.process).closed:
+            _output(server.process).close()
+
+
+def _output(process: subprocess.Popen[str]) -> IO[str]:
+    assert process.stderr is not None
+    return process.stderr
