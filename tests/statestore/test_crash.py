@@ -1,0 +1,144 @@
+"""Killed servers and killed databases: what was acknowledged is there, and whole."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.statestore import running, soak
+from tests.statestore.postgres_server import postgres
+
+from talops.redaction import Secret
+from talops.statestore.stores import StoreAddress
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.statestore.postgres_server import PostgresServer
+
+OWNERS = 4
+FEW, MANY = 6, 200
+kills = pytest.mark.parametrize(
+    "kills",
+    [
+        pytest.param(FEW, marks=pytest.mark.slow),
+        pytest.param(MANY, marks=[pytest.mark.chaos, pytest.mark.timeout(3600)]),
+    ],
+)
+
+
+@contextlib.asynccontextmanager
+async def soaking(ports: list[int], rng: random.Random) -> AsyncIterator[None]:
+    """Owners and a watcher at work; leaving checks that they found nothing wrong."""
+    owners = [soak.Owner(f"s{n}", ports, rng) for n in range(OWNERS)]
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        for owner in owners:
+            group.create_task(owner.work(stop))
+        reads = group.create_task(soak.watch([o.state for o in owners], ports, stop))
+        try:
+            yield
+        finally:
+            stop.set()
+    assert all(owner.writes for owner in owners)
+    assert reads.result() > 0
+
+
+async def moments(rng: random.Random, count: int) -> AsyncIterator[None]:
+    for _ in range(count):
+        await asyncio.sleep(rng.uniform(0.02, 0.6))
+        yield
+
+
+@kills
+async def test_a_killed_server(tmp_path: Path, rng: random.Random, kills: int) -> None:
+    """Kill -9 at any moment of writes from 10 KB to 10 MB loses nothing that was acknowledged."""
+    store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
+    server = await asyncio.to_thread(running.start, store, "--keep-versions", "3")
+    address = f"127.0.0.1:{server.port}"
+    try:
+        async with soaking([server.port], rng):
+            async for _ in moments(rng, kills):
+                server.kill()
+                server = await asyncio.to_thread(
+                    running.start, store, "--keep-versions", "3", listen=address
+                )
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+@kills
+async def test_a_killed_replica(rng: random.Random, kills: int) -> None:
+    """Two servers on one PostgreSQL, one of them killed again and again."""
+    with postgres() as database:
+        store = StoreAddress(Secret(database.address))
+        servers = [
+            await asyncio.to_thread(running.start, store, "--keep-versions", "3") for _ in "ab"
+        ]
+        ports = [server.port for server in servers]
+        try:
+            async with soaking(ports, rng):
+                async for _ in moments(rng, kills):
+                    victim = rng.randrange(2)
+                    servers[victim].kill()
+                    servers[victim] = await asyncio.to_thread(
+                        running.start,
+                        store,
+                        "--keep-versions",
+                        "3",
+                        listen=f"127.0.0.1:{ports[victim]}",
+                    )
+        finally:
+            for server in servers:
+                await asyncio.to_thread(server.stop)
+
+
+@kills
+async def test_a_crashed_database(rng: random.Random, kills: int) -> None:
+    """PostgreSQL itself stops without warning and recovers; the servers stay."""
+    with postgres() as database:
+        store = StoreAddress(Secret(database.address))
+        with running.running(store, "--keep-versions", "3") as server:
+            async with soaking([server.port], rng):
+                async for _ in moments(rng, kills):
+                    await asyncio.to_thread(_crash, database)
+
+
+def _crash(database: PostgresServer) -> None:
+    database.stop(signal.SIGQUIT)
+    database.start()
+
+
+@pytest.mark.slow
+async def test_sigterm_finishes_what_was_begun(tmp_path: Path) -> None:
+    """A write that is on its way when SIGTERM arrives is answered, and is there afterwards."""
+    from tests.statestore.wire import Wire
+
+    store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
+    server = await asyncio.to_thread(running.start, store)
+    body = soak.body_of(1, soak.MB, 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"POST /a/b HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+    writer.write(body[:1000])
+    await writer.drain()
+    waiting = Wire(server.port)
+    assert (await waiting.ask("GET", "/readyz")).status == 200
+    server.process.send_signal(signal.SIGTERM)
+    await asyncio.sleep(0.5)
+    writer.write(body[1000:])
+    assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+    writer.close()
+    await writer.wait_closed()
+    await waiting.close()
+    said = await asyncio.to_thread(server.stop)
+    assert "store closed" in said
+    assert server.process.returncode == 0
+    with running.running(store) as again:
+        after = Wire(again.port)
+        assert (await after.ask("GET", "/a/b")).body == body
+        await after.close()
