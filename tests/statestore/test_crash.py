@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from tests.statestore.postgres_server import PostgresServer
 
 OWNERS = 4
-FEW, MANY = 6, 200
+FEW, MANY = 4, 200
+KEEP = ("--keep-versions", "3")
 kills = pytest.mark.parametrize(
     "kills",
     [
@@ -59,15 +60,13 @@ async def moments(rng: random.Random, count: int) -> AsyncIterator[None]:
 async def test_a_killed_server(tmp_path: Path, rng: random.Random, kills: int) -> None:
     """Kill -9 at any moment of writes from 10 KB to 10 MB loses nothing that was acknowledged."""
     store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
-    server = await asyncio.to_thread(running.start, store, "--keep-versions", "3")
+    server = await asyncio.to_thread(running.start, store, *KEEP)
     address = f"127.0.0.1:{server.port}"
     try:
         async with soaking([server.port], rng):
             async for _ in moments(rng, kills):
                 server.kill()
-                server = await asyncio.to_thread(
-                    running.start, store, "--keep-versions", "3", listen=address
-                )
+                server = await asyncio.to_thread(running.start, store, *KEEP, listen=address)
     finally:
         await asyncio.to_thread(server.stop)
 
@@ -77,9 +76,7 @@ async def test_a_killed_replica(rng: random.Random, kills: int) -> None:
     """Two servers on one PostgreSQL, one of them killed again and again."""
     with postgres() as database:
         store = StoreAddress(Secret(database.address))
-        servers = [
-            await asyncio.to_thread(running.start, store, "--keep-versions", "3") for _ in "ab"
-        ]
+        servers = [await asyncio.to_thread(running.start, store, *KEEP) for _ in "ab"]
         ports = [server.port for server in servers]
         try:
             async with soaking(ports, rng):
@@ -103,7 +100,7 @@ async def test_a_crashed_database(rng: random.Random, kills: int) -> None:
     """PostgreSQL itself stops without warning and recovers; the servers stay."""
     with postgres() as database:
         store = StoreAddress(Secret(database.address))
-        with running.running(store, "--keep-versions", "3") as server:
+        with running.running(store, *KEEP) as server:
             async with soaking([server.port], rng):
                 async for _ in moments(rng, kills):
                     await asyncio.to_thread(_crash, database)
