@@ -10,9 +10,10 @@ import typer
 
 from talops.cli.options import Directory
 from talops.cli.output import note
-from talops.errors import TalopsError
+from talops.errors import ConflictError, PreflightError, TalopsError
 
 if TYPE_CHECKING:
+    from talops.cli.secrets_context import Context
     from talops.machineconfig.bundle import Bundle
 
 STDIN = STDOUT = Path("-")
@@ -31,45 +32,85 @@ def gen_secrets(
     from_config: Annotated[
         Path | None,
         typer.Option(
-            "--from-config",
-            help="Take over the secrets in this control plane's config; - is stdin.",
+            "--from-config", help="Take over those in this control plane's config; - is stdin."
         ),
     ] = None,
+    plain: Annotated[
+        bool,
+        typer.Option("--plain", help="Keep them unencrypted in talos/talsecret.yaml, mode 0600."),
+    ] = False,
     to: Annotated[
         Path | None,
         typer.Option("--to", help="Write them there instead, unencrypted; - is stdout."),
     ] = None,
 ) -> None:
     """Make the cluster's secrets, in talosctl's format; existing ones are never overwritten."""
-    from talops.cli.sealing import sealing
-    from talops.files import PRIVATE, write_atomic
     from talops.machineconfig.places import new_secrets
 
     assert directory is not None
     if to is not None:
-        _print_or_write(_bundle(from_secrets, from_config), to)
+        _print_or_write(_bundle(from_secrets, from_config).to_yaml(), to)
         return
-    seal = sealing(directory)
-    target = new_secrets(directory, sealed=seal is not None)
-    text = _bundle(from_secrets, from_config).to_yaml()
-    content = seal.seal(text, target.path) if seal else text
-    write_atomic(target.path, content, mode=PRIVATE)
-    if not seal:
-        note("not encrypted: keep this file to yourself and out of git")
+    target = new_secrets(directory, sealed=not plain)
+    if target.sealed:
+        _require_rules(directory)
+    bundle = _bundle(from_secrets, from_config)
+    if target.sealed:
+        _seal(directory, bundle, target.path)
+    else:
+        _write_private(target.path, bundle.to_yaml())
     typer.echo(str(target.path))
 
 
-def _print_or_write(bundle: Bundle, target: Path) -> None:
-    from talops.errors import ConflictError
-    from talops.files import PRIVATE, write_atomic
+def _require_rules(directory: Path) -> None:
+    if not (directory / ".sops.yaml").exists():
+        raise PreflightError(
+            "nothing says yet for whom to encrypt the secrets",
+            where=str(directory / ".sops.yaml"),
+            hint="talops secrets init, then the same command again; or keep them --plain",
+        )
 
+
+def _seal(directory: Path, wanted: Bundle, path: Path) -> None:
+    from talops.cli.secrets_context import with_context
+
+    target = directory.resolve() / path.relative_to(directory)
+
+    async def work(context: Context) -> None:
+        _write_private(target, await context.sops.encrypt(wanted.to_yaml(), target))
+        if context.sops.keys is None:
+            note("no age key at hand: whether this file can be opened was not tried")
+            return
+        try:
+            _prove(wanted, await context.sops.decrypt(target), target)
+        except TalopsError:
+            target.unlink()
+            raise
+
+    with_context(directory, work)
+
+
+def _prove(wanted: Bundle, text: str, path: Path) -> None:
+    from talops.machineconfig import bundle
+
+    if bundle.from_yaml(text, where=str(path)) != wanted:
+        raise TalopsError("the encrypted file does not read back as written", where=str(path))
+
+
+def _print_or_write(text: str, target: Path) -> None:
     if target == STDOUT:
-        typer.echo(bundle.to_yaml(), nl=False)
+        typer.echo(text, nl=False)
         return
     if target.exists():
         raise ConflictError("is there already; secrets are never overwritten", where=str(target))
-    write_atomic(target, bundle.to_yaml(), mode=PRIVATE)
+    _write_private(target, text)
     typer.echo(str(target))
+
+
+def _write_private(path: Path, text: str) -> None:
+    from talops.files import PRIVATE, write_atomic
+
+    write_atomic(path, text, mode=PRIVATE)
 
 
 def _bundle(from_secrets: Path | None, from_config: Path | None) -> Bundle:
@@ -100,20 +141,17 @@ def read_text(path: Path) -> str:
 
 def load_bundle(directory: Path, given: Path | None) -> Bundle:
     """The secrets that were named, or those of the inventory, decrypted if need be."""
-    from talops.cli.sealing import sealing
     from talops.machineconfig import bundle
     from talops.machineconfig.places import require_secrets
 
     if given is not None:
         return bundle.from_yaml(read_text(given), where=str(given))
     stored = require_secrets(directory)
-    if not stored.sealed:
-        return bundle.from_yaml(read_text(stored.path), where=str(stored.path))
-    unseal = sealing(directory)
-    if unseal is None:
-        raise TalopsError(
-            "the secrets are encrypted, and there is no key to decrypt them with",
-            where=str(stored.path),
-            hint=f"sops decrypt {stored.path} | talops talos gen-config --secrets -",
-        )
-    return bundle.from_yaml(unseal.unseal(stored.path), where=str(stored.path))
+    text = _unseal(directory, stored.path) if stored.sealed else read_text(stored.path)
+    return bundle.from_yaml(text, where=str(stored.path))
+
+
+def _unseal(directory: Path, path: Path) -> str:
+    from talops.cli.secrets_context import with_context
+
+    return with_context(directory, lambda context: context.sops.decrypt(path.resolve()))

@@ -56,8 +56,11 @@ def talosconfig_change(directory: Path, wanted: Context, now: datetime) -> Chang
 
 
 def write(directory: Path, changes: list[Change]) -> None:
+    folder = directory / CONFIGS
     if changes:
-        make_private_directory(directory / CONFIGS)
+        make_private_directory(folder)
+        # Whatever the repository's own .gitignore says: keys are never committed by accident.
+        write_atomic(folder / ".gitignore", "*\n")
     for change in changes:
         path = directory / change.path
         if change.action is Action.REMOVE:
