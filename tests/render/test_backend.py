@@ -49,7 +49,8 @@ def test_r2_endpoint_comes_from_the_account() -> None:
 def test_provider() -> None:
     """bpg/proxmox reads its own variables."""
     cluster = load(EXAMPLES / "ha").require()
-    assert provider_environment(cluster, SECRETS) == {
+    assert provider_environment(cluster, SECRETS, Path("/inventory")) == {
+        "SSL_CERT_FILE": "/inventory/pve-ca.pem",
         "PROXMOX_VE_ENDPOINT": "https://pve.example:8006",
         "PROXMOX_VE_API_TOKEN": "talops@pve!main=0000",
         "TF_VAR_state_encryption_passphrase": "correct horse",

@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "schema": "talops.cli.schema",
     "inventory": "talops.cli.inventory",
     "configure": "talops.cli.configure",
+    "up": "talops.cli.up",
     "runs": "talops.cli.runs",
     "secrets": "talops.cli.secrets",
     "talos": "talops.cli.talos",
@@ -31,7 +32,6 @@ COMMANDS: dict[str, str] = {
     "state": "talops.cli.state",
     "lab": "talops.cli.lab",
     "infra": "talops.cli.infra",
-    "talos": "talops.cli.talos",
 }
 
 

@@ -54,7 +54,7 @@ class Context:
         )
 
     def _environment(self, layer: str) -> dict[str, str]:
-        return layer_environment(self.cluster, layer, self.credentials)
+        return layer_environment(self.cluster, layer, self.credentials, self.root)
 
     def saved(self, layer: Layer) -> Path:
         return (self.root / FOLDER / f"{layer.slug}.tfplan").absolute()
@@ -129,7 +129,7 @@ def _credentials(cluster: Cluster | None, root: Path) -> Mapping[str, Secret]:
 
 
 def layer_environment(
-    cluster: Cluster | None, name: str, credentials: Mapping[str, Secret]
+    cluster: Cluster | None, name: str, credentials: Mapping[str, Secret], root: Path
 ) -> dict[str, str]:
     """Backend and provider settings of a layer. Where the user set a variable, that one stays."""
     if cluster is None:
@@ -137,11 +137,15 @@ def layer_environment(
     from talops.render.backend import backend_environment, provider_environment
     from talops.render.layers import layers
 
-    found = provider_environment(cluster, credentials)
+    found = provider_environment(cluster, credentials, root)
     layer = next((each for each in layers(cluster) if each.name == name), None)
     if layer:
         found |= backend_environment(cluster, layer, credentials)
-    return {k: v for k, v in found.items() if k not in os.environ or k.endswith("ADDRESS")}
+    return {
+        k: v
+        for k, v in found.items()
+        if k not in os.environ or k.endswith(("ADDRESS", "SSL_CERT_FILE"))
+    }
 
 
 def access(variables: Mapping[str, str]) -> Access | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from talops.cli import lab_inventory
 from talops.cli.options import Format, Output
 from talops.cli.output import note, print_json
 
@@ -36,6 +37,7 @@ def register(root: typer.Typer) -> None:
     fault.command("list")(fault_list)
     fault.command("clear")(fault_clear)
     lab.add_typer(fault, name="fault")
+    lab_inventory.add_to(lab)
     root.add_typer(lab, name="lab")
 
 
@@ -94,9 +96,10 @@ def _spec(
 
 
 async def _serve(directory: Path, spec: LabSpec | None, output: Format) -> None:
+    from talops.cli.lab_tools import lab_tools
     from talops.lab.world import World
 
-    world = World(directory, spec)
+    world = World(directory, spec, await lab_tools())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, world.stopping.set)
@@ -147,6 +150,7 @@ def _show(details: dict[str, Any], output: Format) -> None:
         f"API token  {details['proxmox']['api_token']}",
         f"factory    {details['factory']['url']}",
         f"CA file    {details['ca_file']}",
+        f"provider   {details['provider']['origin']}",
     ]
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()

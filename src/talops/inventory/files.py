@@ -97,6 +97,7 @@ class ClusterFile(Section):
     template_name: Text | None = Field(None, description="talos-v<version>-base.")
     template_vm_id: VmId | None = Field(None, description="VMID of the template.")
     image_factory_url: Url | None = Field(None, description="Image Factory (factory.talos.dev).")
+    image_factory_ca_file: Text | None = Field(None, description="CA of a private factory.")
     extensions: list[Text] | None = Field(None, description="System extensions of every node.")
     pool: Text | None = Field(None, description="Proxmox pool of the VMs.")
     patches: list[Patch] | None = Field(None, description="Machine config patches, all nodes.")

@@ -163,6 +163,7 @@ class Cluster:
     worker_patches: tuple[str | dict[str, Any], ...]
     repository: Repository | None
     image_factory_url: str
+    image_factory_ca_file: str | None
     proxmox: Proxmox | None
     nodes: tuple[Node, ...]
     state: State

@@ -114,6 +114,7 @@ def resolve(inventory: Inventory) -> Cluster:
         worker_patches=tuple(file.worker_patches or ()),
         repository=_repository(file),
         image_factory_url=file.image_factory_url or FACTORY,
+        image_factory_ca_file=file.image_factory_ca_file,
         proxmox=_proxmox(file),
         nodes=nodes,
         state=_state(file),

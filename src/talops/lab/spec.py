@@ -90,7 +90,9 @@ class LabSpec(_Part):
     """How the lab behaves in time.
 
     `pace` is how long one step of a task takes, in seconds; 0 is as quick as possible. `patience`
-    scales how long a task waits for a lock before it fails: 1 is what Proxmox waits.
+    scales how long a task waits for a lock before it fails: 1 is what Proxmox waits. `timing`
+    scales how long Talos takes to boot and install: 1 is modest hardware. `reservations` are the
+    lab's DHCP: MAC → address.
     """
 
     proxmox: tuple[HypervisorSpec, ...] = (
@@ -98,6 +100,8 @@ class LabSpec(_Part):
     )
     pace: float = 0.0
     patience: float = 1.0
+    timing: float = 0.1
+    reservations: dict[str, str] = {}
 
 
 def standalone(name: str) -> HypervisorSpec:

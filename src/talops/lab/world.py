@@ -20,7 +20,10 @@ from talops.lab.faults import Faults
 from talops.lab.layout import Layout
 from talops.lab.network import claim
 from talops.lab.pki import Authority
+from talops.lab.provider.mirror_service import MirrorService
 from talops.lab.proxmox.service import ProxmoxService
+from talops.lab.talos.service import TalosService
+from talops.lab.tools import NOTHING
 
 if TYPE_CHECKING:
     import socket
@@ -29,12 +32,15 @@ if TYPE_CHECKING:
 
     from talops.lab.service import Service
     from talops.lab.spec import LabSpec
+    from talops.lab.tools import LabTools
 
 
 class World:
     """Everything that runs while a lab runs. Use it as an async context manager in tests."""
 
-    def __init__(self, directory: Path, spec: LabSpec | None = None) -> None:
+    def __init__(
+        self, directory: Path, spec: LabSpec | None = None, tools: LabTools = NOTHING
+    ) -> None:
         make_private_directory(directory)
         self.layout = Layout(directory.resolve())
         known = identities.load(self.layout)
@@ -59,6 +65,12 @@ class World:
         self.proxmox = ProxmoxService(context)
         # Started in this order and stopped in the reverse one.
         self.services: list[Service] = [self.factory, self.proxmox]
+        if tools.control_plane:
+            self.talos = TalosService(context, tools.control_plane, self.proxmox)
+            self.proxmox.machines = self.talos
+            self.services.insert(1, self.talos)
+        if tools.provider:
+            self.services.append(MirrorService(context, tools.provider))
         self.control = Control(self)
 
     def _claim(self) -> tuple[Any, socket.socket]:

@@ -8,6 +8,7 @@ from talops.render.hcl import assignments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from talops.inventory.model import Cluster, State
     from talops.redaction import Secret
@@ -99,11 +100,16 @@ def _revealed(credentials: Mapping[str, Secret], names: dict[str, str]) -> dict[
     return {variable: credentials[k].reveal() for k, variable in names.items() if k in credentials}
 
 
-def provider_environment(cluster: Cluster, credentials: Mapping[str, Secret]) -> dict[str, str]:
-    """What bpg/proxmox reads by itself."""
+def provider_environment(
+    cluster: Cluster, credentials: Mapping[str, Secret], root: Path
+) -> dict[str, str]:
+    """What bpg/proxmox reads by itself; `root` is where the inventory's own paths start."""
     if cluster.proxmox is None:
         return {}
     variables = {"PROXMOX_VE_ENDPOINT": cluster.proxmox.api_url}
+    if cluster.proxmox.ca_file:
+        # Go reads this file in addition to the directory of the system's own certificates.
+        variables["SSL_CERT_FILE"] = str((root / cluster.proxmox.ca_file).resolve())
     if cluster.proxmox.insecure:
         variables["PROXMOX_VE_INSECURE"] = "true"
     if {"proxmox_api_token_id", "proxmox_api_token_secret"} <= credentials.keys():

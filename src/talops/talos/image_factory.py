@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ssl
 from http import HTTPStatus
+from typing import Any
 
 import httpx
 
@@ -11,28 +13,61 @@ from talops.errors import TalopsError, UnreachableError
 TIMEOUT = 30.0
 
 
+class ImageFactory:
+    """One factory; `ca_file` is for private ones with a CA of their own."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        ca_file: str | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._ca_file = ca_file
+        self._transport = transport
+
+    async def register(self, text: str) -> str:
+        """Make a schematic known and give its id; doing so again changes nothing."""
+        reply = await self._ask("POST", "/schematics", content=text.encode())
+        if reply.status_code not in {HTTPStatus.OK, HTTPStatus.CREATED}:
+            raise TalopsError(
+                "the Image Factory refused the schematic "
+                f"({reply.status_code}): {reply.text.strip()}",
+                where=self.url,
+            )
+        try:
+            return str(reply.json()["id"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise TalopsError(
+                "this is no Image Factory: the reply holds no id", where=self.url
+            ) from error
+
+    async def knows(self, schematic: str) -> bool:
+        reply = await self._ask("GET", f"/schematics/{schematic}")
+        if reply.status_code in {HTTPStatus.OK, HTTPStatus.NOT_FOUND}:
+            return reply.status_code == HTTPStatus.OK
+        raise TalopsError(
+            f"the Image Factory answered {reply.status_code}: {reply.text.strip()[:200]}",
+            where=f"{self.url}/schematics/{schematic}",
+        )
+
+    async def _ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        verify = ssl.create_default_context(cafile=self._ca_file) if self._ca_file else True
+        try:
+            async with httpx.AsyncClient(
+                timeout=TIMEOUT, transport=self._transport, verify=verify
+            ) as client:
+                return await client.request(method, self.url + path, **more)
+        except httpx.HTTPError as error:
+            raise UnreachableError(
+                f"the Image Factory does not answer: {error or type(error).__name__}",
+                where=self.url + path,
+                hint="check the network and image_factory_url, then run the same command again",
+            ) from error
+
+
 async def register_schematic(
     url: str, text: str, *, transport: httpx.AsyncBaseTransport | None = None
 ) -> str:
-    """Make a schematic known and give its id; doing so again changes nothing."""
-    address = f"{url.rstrip('/')}/schematics"
-    try:
-        async with httpx.AsyncClient(timeout=TIMEOUT, transport=transport) as client:
-            reply = await client.post(address, content=text.encode())
-    except httpx.HTTPError as error:
-        raise UnreachableError(
-            f"the Image Factory does not answer: {error}",
-            where=address,
-            hint="check the network and image_factory_url, then run the same command again",
-        ) from error
-    if reply.status_code not in {HTTPStatus.OK, HTTPStatus.CREATED}:
-        raise TalopsError(
-            f"the Image Factory refused the schematic ({reply.status_code}): {reply.text.strip()}",
-            where=address,
-        )
-    try:
-        return str(reply.json()["id"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise TalopsError(
-            "this is no Image Factory: the reply holds no id", where=address
-        ) from error
+    return await ImageFactory(url, transport=transport).register(text)

@@ -22,3 +22,13 @@ def read_file(node: Node, path: str) -> bytes | None:
     if path == "/system/state/config.yaml":
         return node.store.config()
     return None
+
+
+ETCD = "/var/lib/etcd"
+
+
+def list_files(node: Node, root: str) -> list[str] | None:
+    """Names in a directory that clients look into; None: there is no such directory."""
+    if root.rstrip("/") != ETCD or node.config is None or not node.config.control_plane:
+        return None
+    return ["member"] if node.control_plane.has_data else []

@@ -1,56 +1,55 @@
-"""The nodes as one part of a lab, beside its Proxmox and its Image Factory."""
+"""The lab's Talos nodes as a service: they live as long as the VMs that Proxmox runs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.talos.host import TalosHost
+from talops.lab.talos.settings import LabSettings, Timing
 
 if TYPE_CHECKING:
+    from talops.lab.context import LabContext
     from talops.lab.machine import Machine, MachinePower
-    from talops.lab.talos.settings import LabSettings
+    from talops.lab.talos.settings import Tools
 
 
 class TalosService:
-    """A `Service` and a `MachineHost`: give it to the hypervisors, and them to it."""
+    """Started before the Proxmox that powers its machines, and stopped after it."""
 
     name = "talos"
 
-    def __init__(self, settings: LabSettings) -> None:
-        self._settings = settings
-        self.host = TalosHost(settings)
-
-    def connect(self, power: MachinePower) -> None:
-        """Whom a guest tells that it has switched itself off."""
-        self.host.power = power
+    def __init__(self, context: LabContext, tools: Tools, power: MachinePower) -> None:
+        self._context = context
+        self._tools = tools
+        self._power = power
+        self.host: TalosHost | None = None
 
     async def start(self) -> None:
-        power = self.host.power
-        self.host = TalosHost(self._settings, power)
+        spec = self._context.spec
+        settings = LabSettings(
+            self._context.layout.state(self.name),
+            self._tools,
+            Timing(scale=spec.timing),
+            reservations=spec.reservations,
+        )
+        self.host = TalosHost(settings, self._power)
 
     async def stop(self) -> None:
-        await self.host.close()
+        if self.host:
+            await self.host.close()
+            self.host = None
+
+    def endpoints(self) -> dict[str, Any]:
+        return {"port": 50000, "network": self._context.network.cidr}
 
     async def power_on(self, machine: Machine) -> None:
+        assert self.host
         await self.host.power_on(machine)
 
     async def power_off(self, uuid: str, *, graceful: bool) -> None:
-        await self.host.power_off(uuid, graceful=graceful)
+        if self.host:
+            await self.host.power_off(uuid, graceful=graceful)
 
     async def destroy(self, uuid: str) -> None:
-        await self.host.destroy(uuid)
-
-    def endpoints(self) -> dict[str, Any]:
-        return {
-            "directory": str(self._settings.directory),
-            "nodes": [
-                {
-                    "name": node.machine.name,
-                    "addresses": list(node.addresses),
-                    "stage": node.status.stage.label,
-                    "ready": node.status.ready,
-                    "version": node.version,
-                }
-                for node in self.host.fabric.nodes()
-            ],
-        }
+        if self.host:
+            await self.host.destroy(uuid)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from talops.talos.answers import failure
+from talops.talos.errors import CallFailedError
 from talops.talos.wire import machine_pb2
 from talops.talos.wire.machine_grpc import MachineServiceStub
 
@@ -49,6 +50,18 @@ class FileCalls:
     async def boot_id(self) -> str:
         """Differs after every boot: the proof that a node went down and came back."""
         return (await self.read(BOOT_ID)).decode().strip()
+
+    async def exists(self, path: str) -> bool:
+        """Whether its directory lists it; a directory that is not there holds nothing."""
+        folder, _, name = path.rstrip("/").rpartition("/")
+        async for file in self.list(folder or "/"):
+            if "no such file" in file.error:
+                return False
+            if file.error:
+                raise CallFailedError(file.error, where=self._caller.where)
+            if file.name.rstrip("/").rpartition("/")[2] == name:
+                return True
+        return False
 
     async def list(self, root: str, *, depth: int = 1) -> AsyncGenerator[File]:
         request = machine_pb2.ListRequest(root=root, recurse=depth > 1, recursion_depth=depth)

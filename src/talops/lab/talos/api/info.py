@@ -8,7 +8,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from talops.lab.talos.call import Api
-from talops.lab.talos.files import read_file
+from talops.lab.talos.files import list_files, read_file
 from talops.talos.wire import common_pb2, machine_pb2
 
 if TYPE_CHECKING:
@@ -81,3 +81,14 @@ class InfoApi(Api):
             text = f"stat {request.path}: no such file or directory"
             raise GRPCError(Status.NOT_FOUND, text)
         yield common_pb2.Data(bytes=content)
+
+    async def list(self, request: machine_pb2.ListRequest) -> AsyncIterator[machine_pb2.FileInfo]:
+        names = list_files(self.node, request.root)
+        if names is None:
+            text = f"lstat {request.root}: no such file or directory"
+            yield machine_pb2.FileInfo(name=request.root, error=text)
+            return
+        yield machine_pb2.FileInfo(name=request.root, relative_name=".", is_dir=True)
+        for name in names:
+            path = f"{request.root.rstrip('/')}/{name}"
+            yield machine_pb2.FileInfo(name=path, relative_name=name, is_dir=True)

@@ -1,0 +1,58 @@
+"""Everything that stages need, found once: inventory, keys, credentials, programs."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from talops.cli.secrets_context import Context
+    from talops.redaction import Secret
+    from talops.stages.site import Site
+
+KUBECONFIG = "kubeconfig"
+
+
+def site_of(directory: Path, nodes: re.Pattern[str] | None = None) -> Site:
+    from talops.cli.inventory_errors import load_or_report
+    from talops.cli.secrets_context import with_context
+    from talops.stages.site import Site
+
+    root = directory.resolve()
+    cluster = load_or_report(root)
+
+    async def gather(context: Context) -> Site:
+        return Site(
+            cluster=cluster,
+            root=root,
+            sops=context.sops,
+            engine=await _engine(),
+            environment=dict(os.environ),
+            credentials={**await _kept(context), **cluster.credentials},
+            kubeconfig=_kubeconfig(root),
+            nodes=nodes or re.compile(""),
+        )
+
+    return with_context(root, gather)
+
+
+async def _kept(context: Context) -> dict[str, Secret]:
+    from talops.secrets.vault import Vault
+
+    return await Vault.of(context.sops).read()
+
+
+async def _engine() -> Path:
+    from talops.cli.tools_progress import progress
+    from talops.toolchain.engine import ensure_engine
+    from talops.toolchain.install import Toolchain
+
+    with progress() as emit:
+        return (await ensure_engine(Toolchain(os.environ, emit=emit))).path
+
+
+def _kubeconfig(root: Path) -> Path:
+    named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
+    return Path(named) if named else root / KUBECONFIG

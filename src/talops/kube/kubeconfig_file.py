@@ -1,0 +1,116 @@
+"""A kubeconfig file that several clusters share: one entry looked at, one entry replaced."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cryptography import x509
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+SECTIONS = ("clusters", "users", "contexts")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one context says; never its key."""
+
+    server: str
+    ca: str | None
+    certificate: str
+
+    def expires(self) -> datetime:
+        return x509.load_pem_x509_certificate(self.certificate.encode()).not_valid_after_utc
+
+
+def entry(path: Path, context: str) -> Entry | None:
+    """None: no file, or no such context in it."""
+    document = _read(path)
+    found = _named(document, "contexts", context)
+    if found is None:
+        return None
+    cluster = _named(document, "clusters", found["context"].get("cluster", "")) or {}
+    user = _named(document, "users", found["context"].get("user", "")) or {}
+    inner = cluster.get("cluster", {})
+    try:
+        ca = inner.get("certificate-authority-data")
+        certificate = user.get("user", {})["client-certificate-data"]
+        return Entry(inner["server"], _decode(ca) if ca else None, _decode(certificate))
+    except (KeyError, TypeError, binascii.Error, UnicodeDecodeError):
+        return None  # an entry of another make: ours takes its place
+
+
+def merge(path: Path, text: str, *, context: str, server: str) -> str:
+    """The file with the entries of `text` under our own names; everything else as it was."""
+    document, given = _read(path), _parse(text, "the kubeconfig from the control plane")
+    names = {"clusters": context, "users": f"admin@{context}", "contexts": context}
+    fresh = {section: dict(given[section][0], name=name) for section, name in names.items()}
+    fresh["clusters"]["cluster"] = {**fresh["clusters"]["cluster"], "server": server}
+    fresh["contexts"]["context"] = {"cluster": context, "user": names["users"]}
+    for section, name in names.items():
+        others = [item for item in document.get(section) or [] if item.get("name") != name]
+        document[section] = [*others, fresh[section]]
+    document |= {"apiVersion": "v1", "kind": "Config", "current-context": context}
+    return _dump(document)
+
+
+def without(path: Path, context: str) -> str | None:
+    """The file without our entries; None: nothing else is in it."""
+    document = _read(path)
+    for section, name in zip(SECTIONS, (context, f"admin@{context}", context), strict=True):
+        document[section] = [i for i in document.get(section) or [] if i.get("name") != name]
+    if not any(document[section] for section in SECTIONS):
+        return None
+    if document.get("current-context") == context:
+        document["current-context"] = ""
+    return _dump(document)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return _parse(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise TalopsError(f"cannot be read: {error}", where=str(path)) from error
+
+
+def _parse(text: str, where: str) -> dict[str, Any]:
+    try:
+        document = YAML(typ="safe").load(text) or {}
+    except YAMLError as error:
+        raise TalopsError(
+            f"is no YAML: {str(error).splitlines()[0]}",
+            where=where,
+            hint="mend the file or move it away, then run the same command again",
+        ) from None
+    if not isinstance(document, dict):
+        raise TalopsError("is no kubeconfig", where=where)
+    return document
+
+
+def _named(document: dict[str, Any], section: str, name: str) -> dict[str, Any] | None:
+    return next((item for item in document.get(section) or [] if item.get("name") == name), None)
+
+
+def _decode(encoded: str) -> str:
+    return base64.b64decode(encoded, validate=True).decode()
+
+
+def _dump(document: dict[str, Any]) -> str:
+    yaml = YAML()
+    yaml.default_flow_style = False
+    yaml.width = 1_000_000
+    out = io.StringIO()
+    yaml.dump(document, out)
+    return out.getvalue()

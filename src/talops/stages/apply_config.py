@@ -1,0 +1,226 @@
+"""Stage `apply-config`: every node runs the machine config that the inventory gives it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from talops.machineconfig import yamltext
+from talops.machineconfig.build import build_configs
+from talops.pipeline.stage import Absent, Change
+from talops.stages.fleet import Configured, Fleet, Silent, Waiting, all_answer
+from talops.talos.calls.machine import ApplyMode
+from talops.waiting import NotYet, Ready, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.inventory.model import Node
+    from talops.machineconfig.generate import MachineConfig
+    from talops.pipeline.stage import Reporter
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.fleet import State
+    from talops.stages.site import Site
+
+FIRST = "install"
+UPDATE = "apply"
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """`effect` is the node's own answer to a trial run of a config that differs."""
+
+    state: State
+    same: bool
+    effect: ApplyMode | None = None
+    differs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Facts:
+    nodes: Mapping[str, NodeFacts]
+
+
+@dataclass(frozen=True)
+class ConfigChange(Change):
+    reboots: bool = False
+    config: str = field(default="", repr=False)
+
+
+class ApplyConfig:
+    name = "apply-config"
+    independent = True
+
+    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
+        self._site = site
+        self._secrets = secrets
+        self._report = report
+        self._one_control_plane = asyncio.Lock()
+        self._made: tuple[Fleet, dict[str, MachineConfig]] | None = None
+
+    async def observe(self) -> Facts | Absent:
+        if await self._secrets.read() is None:
+            return Absent("configure", "the cluster has no secrets yet")
+        fleet, configs = await self._prepared()
+        states = await fleet.look_at_all(self._site.chosen)
+        all_answer(self._site.chosen, states)
+        facts = await asyncio.gather(
+            *(self._judge(fleet, n, states[n.name], configs[n.name]) for n in self._site.chosen)
+        )
+        return Facts({n.name: f for n, f in zip(self._site.chosen, facts, strict=True)})
+
+    def plan(self, facts: Facts) -> list[ConfigChange]:
+        changes = []
+        for node in self._site.chosen:
+            seen = facts.nodes[node.name]
+            if isinstance(seen.state, Waiting):
+                changes.append(self._change(FIRST, node, "first config: installs, then reboots"))
+            elif not seen.same:
+                reboots = seen.effect is ApplyMode.REBOOT
+                parts = ", ".join(seen.differs)
+                detail = f"{parts}: {'reboots' if reboots else 'without a reboot'}"
+                changes.append(self._change(UPDATE, node, detail, reboots=reboots))
+        return changes
+
+    async def apply(self, change: ConfigChange) -> None:
+        node = next(n for n in self._site.cluster.nodes if n.name == change.node)
+        fleet, _ = await self._prepared()
+        if change.action == FIRST:
+            async with fleet.maintenance(node) as talos:
+                await talos.machine.apply_configuration(change.config, mode=ApplyMode.AUTO)
+        elif change.reboots and node.controller:
+            # One at a time: etcd keeps its majority only while the others stand.
+            async with self._one_control_plane:
+                await self._update(fleet, node, change)
+        else:
+            await self._update(fleet, node, change)
+
+    async def verify(self) -> None:
+        fleet, configs = await self._prepared()
+        await asyncio.gather(
+            *(self._wait(fleet, node, configs[node.name]) for node in self._site.chosen)
+        )
+
+    async def _update(self, fleet: Fleet, node: Node, change: ConfigChange) -> None:
+        async with fleet.talos(node) as talos:
+            before = await talos.files.boot_id()
+            applied = await talos.machine.apply_configuration(change.config, mode=ApplyMode.AUTO)
+        rebooted = applied.mode is ApplyMode.REBOOT
+        _, configs = await self._prepared()
+        await self._wait(fleet, node, configs[node.name], not_boot=before if rebooted else None)
+
+    async def _wait(
+        self, fleet: Fleet, node: Node, config: MachineConfig, not_boot: str | None = None
+    ) -> None:
+        """Until the node runs this config; after a reboot, in a new boot and ready again."""
+
+        async def probe() -> Ready[None] | NotYet:
+            state = await fleet.look(node)
+            if isinstance(state, Silent):
+                return NotYet(f"no answer: {state.error.what}")
+            if isinstance(state, Waiting):
+                return NotYet("still in maintenance mode")
+            stage = state.status.stage if state.status else "unknown"
+            self._report.node(node.name, talos=stage)
+            if stage in {"installing", "rebooting", "shutting down", "resetting", "upgrading"}:
+                return NotYet(stage)
+            if not same(state.config, config):
+                return NotYet("it does not run the new config yet")
+            if not_boot is not None:
+                return await self._rebooted(fleet, node, not_boot, state)
+            return Ready(None)
+
+        await wait_for(
+            f"{node.name} runs its config",
+            probe,
+            timeout=self._site.limits.install,
+            interval=self._site.limits.interval,
+            hint=f"talops talos dmesg --nodes {node.address}",
+            report=lambda waiting: self._report.waiting(waiting, node=node.name),
+        )
+
+    async def _rebooted(
+        self, fleet: Fleet, node: Node, not_boot: str, state: Configured
+    ) -> Ready[None] | NotYet:
+        async with fleet.talos(node) as talos:
+            if await talos.files.boot_id() == not_boot:
+                return NotYet("it has not rebooted yet")
+        if state.status is None or not state.status.ready:
+            unmet = state.status.unmet if state.status else ()
+            return NotYet(f"not ready: {unmet[0][1] if unmet else 'booting'}")
+        return Ready(None)
+
+    async def _judge(
+        self, fleet: Fleet, node: Node, state: State, config: MachineConfig
+    ) -> NodeFacts:
+        if not isinstance(state, Configured) or same(state.config, config):
+            return NodeFacts(state, same=isinstance(state, Configured))
+        async with fleet.talos(node) as talos:
+            trial = await talos.machine.apply_configuration(config.to_yaml(), dry_run=True)
+        return NodeFacts(
+            state, same=False, effect=trial.mode, differs=differing(state.config, config)
+        )
+
+    def _change(
+        self, action: str, node: Node, detail: str, *, reboots: bool = False
+    ) -> ConfigChange:
+        assert self._made
+        config = self._made[1][node.name].to_yaml()
+        return ConfigChange(action, node.name, detail, node.name, reboots, config)
+
+    async def _prepared(self) -> tuple[Fleet, dict[str, MachineConfig]]:
+        if self._made is None:
+            bundle = await self._secrets.require()
+            root = self._site.root
+
+            def read_patch(name: str) -> str:
+                return (root / name).read_text(encoding="utf-8")
+
+            self._made = Fleet(bundle), build_configs(self._site.cluster, bundle, read_patch)
+        return self._made
+
+
+def _documents(text: str) -> dict[str, object]:
+    """By identity: the order of documents means nothing to Talos."""
+    found: dict[str, object] = {}
+    for document in yamltext.load_all(text, where="machine config"):
+        if isinstance(document, dict):
+            name = document.get("name", "")
+            found[f"{document.get('kind', 'v1alpha1')}/{name}".rstrip("/")] = document
+    return found
+
+
+def same(running: str, wanted: MachineConfig) -> bool:
+    return not differing(running, wanted)
+
+
+def differing(running: str, wanted: MachineConfig) -> tuple[str, ...]:
+    """Names of the documents that differ; values are secret and stay out."""
+    if not running:
+        return ("all of it",)
+    now, then = _documents(running), _documents(wanted.to_yaml())
+    names = [*then, *(name for name in now if name not in then)]
+    different = [name for name in names if now.get(name) != then.get(name)]
+    return tuple(
+        part
+        for name in different
+        for part in (_sections(now.get(name), then.get(name)) if name == "v1alpha1" else [name])
+    )
+
+
+def _sections(now: object, then: object) -> list[str]:
+    """machine.kubelet, cluster.network …: enough to know what is meant."""
+    if not isinstance(now, dict) or not isinstance(then, dict):
+        return ["v1alpha1"]
+    found = []
+    for top in dict.fromkeys([*then, *now]):
+        ours, theirs = then.get(top), now.get(top)
+        if ours == theirs:
+            continue
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            keys = dict.fromkeys([*ours, *theirs])
+            found += [f"{top}.{key}" for key in keys if ours.get(key) != theirs.get(key)]
+        else:
+            found.append(str(top))
+    return found

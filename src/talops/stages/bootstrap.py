@@ -1,0 +1,198 @@
+"""Stage `bootstrap`: etcd is founded once in a cluster's life, and every control plane is in it.
+
+Nothing on the Talos side stops a second founding: a node that has not joined yet would accept it
+and split the cluster. So this stage looks at every control plane first, writes down what it is
+about to do, calls one node, and on any doubtful answer looks again instead of calling again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from talops.errors import ConflictError, TalopsError, UnreachableError
+from talops.files import PRIVATE, write_atomic
+from talops.pipeline.stage import Absent, Change
+from talops.stages.fleet import Fleet
+from talops.talos.errors import AlreadyDoneError, MaintenanceModeError, PreconditionError
+from talops.waiting import NotYet, Ready, wait_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.inventory.model import Node
+    from talops.pipeline.stage import Reporter
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.site import Site
+
+DATA = "/var/lib/etcd/member"
+RECORD = ".talops/bootstrap.json"
+RESTORE = (
+    "restore a snapshot: talops talos etcd recover; or, if the cluster is to start empty, "
+    f"remove {RECORD} and run the same command again"
+)
+
+
+@dataclass(frozen=True)
+class Plane:
+    """One control plane: has it etcd data, and which members does it know?"""
+
+    has_data: bool
+    members: frozenset[str]
+    configured: bool = True
+
+
+@dataclass(frozen=True)
+class Facts:
+    planes: dict[str, Plane]
+    # Cluster id of a founding that was completed from here.
+    founded: str | None
+    cluster_id: str
+
+    @property
+    def anybody(self) -> bool:
+        return any(plane.has_data or plane.members for plane in self.planes.values())
+
+
+class Bootstrap:
+    name = "bootstrap"
+    independent = False
+
+    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
+        self._site = site
+        self._secrets = secrets
+        self._report = report
+        self._fleet: Fleet | None = None
+
+    @property
+    def _planes(self) -> tuple[Node, ...]:
+        return self._site.cluster.control_planes
+
+    async def observe(self) -> Facts | Absent:
+        bundle = await self._secrets.read()
+        if bundle is None:
+            return Absent("configure", "the cluster has no secrets yet")
+        self._fleet = self._fleet or Fleet(bundle)
+        seen = await asyncio.gather(*(self._look(node) for node in self._planes))
+        planes = {node.name: plane for node, plane in zip(self._planes, seen, strict=True)}
+        waiting = [name for name, plane in planes.items() if not plane.configured]
+        if waiting:
+            return Absent("apply-config", f"{', '.join(waiting)} has no machine config yet")
+        return Facts(planes, read_record(self._site.root / RECORD), bundle.cluster_id)
+
+    def plan(self, facts: Facts) -> list[Change]:
+        if facts.anybody:
+            return []
+        if facts.founded == facts.cluster_id:
+            raise ConflictError(
+                "this cluster was founded before, and now no control plane has etcd data",
+                where=", ".join(facts.planes),
+                hint=RESTORE,
+            )
+        first = self._planes[0]
+        return [Change("found", f"etcd on {first.name}", "once in a cluster's life", first.name)]
+
+    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
+        """Called for the first control plane only, and only if nobody has data by now."""
+        facts = await self.observe()
+        if isinstance(facts, Absent):
+            raise TalopsError(facts.reason)
+        if not self.plan(facts):
+            return
+        self._record("intended", facts.cluster_id)
+        await wait_for(
+            "etcd is founded",
+            self._found,
+            timeout=self._site.limits.etcd,
+            interval=self._site.limits.interval,
+            hint=f"talops talos services --nodes {self._planes[0].address}",
+            report=self._report.waiting,
+        )
+
+    async def verify(self) -> None:
+        for node in self._planes:
+            await wait_for(
+                f"{node.name} is an etcd member",
+                lambda node=node: self._joined(node),  # type: ignore[misc]  # bound now, by name
+                timeout=self._site.limits.etcd,
+                interval=self._site.limits.interval,
+                hint=f"talops talos logs etcd --nodes {node.address}",
+                report=lambda w, n=node.name: self._report.waiting(w, node=n),  # type: ignore[misc]
+            )
+        bundle = await self._secrets.require()
+        if read_record(self._site.root / RECORD) != bundle.cluster_id:
+            self._record("founded", bundle.cluster_id)
+
+    async def _found(self) -> Ready[None] | NotYet:
+        """Look at all, then call one. A lost reply means: look again, never call blindly."""
+        facts = await self.observe()
+        if isinstance(facts, Absent):
+            return NotYet(facts.reason)
+        if facts.anybody:
+            return Ready(None)
+        assert self._fleet
+        async with self._fleet.talos(self._planes[0]) as talos:
+            try:
+                await talos.machine.bootstrap()
+            except AlreadyDoneError:
+                return Ready(None)
+            except PreconditionError as error:
+                return NotYet(error.what)
+            except UnreachableError as error:
+                return NotYet(f"the answer was lost, looking again: {error.what}")
+        return NotYet("accepted; etcd starts")
+
+    async def _joined(self, node: Node) -> Ready[None] | NotYet:
+        plane = await self._look(node)
+        wanted = {other.name for other in self._planes}
+        if missing := sorted(wanted - plane.members):
+            return NotYet(
+                f"members so far: {', '.join(sorted(plane.members)) or 'none'}; "
+                f"missing {', '.join(missing)}"
+            )
+        return Ready(None)
+
+    async def _look(self, node: Node) -> Plane:
+        """Data and membership of one control plane; no answer is an error."""
+        assert self._fleet
+        async with self._fleet.talos(node) as talos:
+            try:
+                has_data = await talos.files.exists(DATA)
+                services = {service.id: service for service in await talos.services.list()}
+                etcd = services.get("etcd")
+                if etcd is None or etcd.state != "Running":
+                    return Plane(has_data, frozenset())
+                members = await talos.etcd.members(local=True)
+            except MaintenanceModeError:
+                return Plane(has_data=False, members=frozenset(), configured=False)
+            except PreconditionError:
+                return Plane(has_data, frozenset())
+        return Plane(has_data, frozenset(m.hostname for m in members if not m.learner))
+
+    def _record(self, what: str, cluster_id: str) -> None:
+        content = {
+            "version": 1,
+            "state": what,
+            "cluster_id": cluster_id,
+            "node": self._planes[0].name,
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        write_atomic(self._site.root / RECORD, json.dumps(content, indent=2) + "\n", mode=PRIVATE)
+
+
+def read_record(path: Path) -> str | None:
+    """The cluster that was founded from this directory; an unreadable record is not "none"."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return str(content["cluster_id"]) if content["state"] == "founded" else None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TalopsError(
+            f"the record of the founding cannot be read: {error}",
+            where=str(path),
+            hint="look at etcd yourself: talops talos etcd members; then remove the file",
+        ) from error

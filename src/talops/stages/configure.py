@@ -1,0 +1,84 @@
+"""Stage `configure`: the rendered files, and the secrets that a new cluster starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops import __version__, generated
+from talops.errors import TalopsError
+from talops.inventory.encryption import passphrase_at_hand
+from talops.machineconfig.places import SEALED, find_secrets
+from talops.pipeline.stage import Change
+from talops.render.tree import render
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.inventory.model import Cluster
+    from talops.pipeline.stage import Reporter
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.site import Site
+
+SOURCES = "cluster.yaml and nodes.yaml"
+TERRITORY = ("infrastructure", "Taskfile.yaml", "justfile")
+FILES, SECRETS = "write", "make"
+
+
+@dataclass(frozen=True)
+class Facts:
+    files: tuple[generated.Change, ...]
+    has_secrets: bool
+
+
+def wanted_files(cluster: Cluster, root: Path) -> dict[str, str]:
+    """Every generated file with its header."""
+    files = render(cluster, encrypted=passphrase_at_hand(cluster, root))
+    return {
+        path: generated.stamped(body, version=__version__, sources=SOURCES)
+        for path, body in files.items()
+    }
+
+
+class Configure:
+    name = "configure"
+    independent = False
+
+    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
+        self._site = site
+        self._secrets = secrets
+        self._report = report
+        self._planned: tuple[generated.Change, ...] = ()
+
+    async def observe(self) -> Facts:
+        root = self._site.root
+        generated.recover(root)
+        found = generated.changes(root, wanted_files(self._site.cluster, root), TERRITORY)
+        return Facts(tuple(found), find_secrets(root) is not None)
+
+    def plan(self, facts: Facts) -> list[Change]:
+        edited = [change.path for change in facts.files if change.edited]
+        if edited:
+            raise TalopsError(
+                f"{len(edited)} generated file(s) were edited by hand",
+                where=", ".join(edited),
+                hint="talops configure shows the difference; --force there overwrites",
+            )
+        self._planned = facts.files
+        changes = [] if facts.has_secrets else [Change(SECRETS, SEALED, "PKI and tokens")]
+        if facts.files:
+            count = f"{len(facts.files)} files"
+            changes.append(Change(FILES, "infrastructure/", count))
+        return changes
+
+    async def apply(self, change: Change) -> None:
+        if change.action == SECRETS:
+            await self._secrets.create()
+        else:
+            generated.apply(self._site.root, list(self._planned))
+
+    async def verify(self) -> None:
+        await self._secrets.require()
+        left = (await self.observe()).files
+        if left:
+            raise TalopsError("rendered files differ right after writing", where=left[0].path)

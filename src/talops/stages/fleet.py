@@ -1,0 +1,113 @@
+"""The nodes over the Talos API: how each is to be talked to, and what it says of itself."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError, UnreachableError
+from talops.machineconfig import pki
+from talops.redaction import Secret
+from talops.talos.client import Talos
+from talops.talos.credentials import Credentials, Maintenance
+from talops.talos.errors import ForeignCertificateError, MaintenanceModeError, WrongCaError
+from talops.talos.kinds import CONFIG_ID, MACHINE_CONFIG, MACHINE_ID, MACHINE_STATUS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from talops.inventory.model import Node
+    from talops.machineconfig.bundle import Bundle
+    from talops.talos.kinds import MachineStatus
+
+AT_ONCE = 50
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """In maintenance mode: it has no config yet."""
+
+
+@dataclass(frozen=True)
+class Configured:
+    """Runs with a config of this cluster."""
+
+    config: str
+    status: MachineStatus | None
+
+    def __repr__(self) -> str:
+        return f"Configured({self.status})"
+
+
+@dataclass(frozen=True)
+class Silent:
+    """No answer, and why."""
+
+    error: UnreachableError
+
+
+State = Waiting | Configured | Silent
+
+
+class Fleet:
+    """Connections of one run: an admin certificate made for it from the cluster's own CA."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        pair = pki.talos_client(bundle.os, ("os:admin",), datetime.now(UTC))
+        self.credentials = Credentials(
+            ca=_pem(bundle.os.crt),
+            certificate=_pem(pair.crt),
+            key=Secret(_pem(pair.key.reveal())),
+        )
+        self._gate = asyncio.Semaphore(AT_ONCE)
+
+    def talos(self, node: Node) -> Talos:
+        return Talos.connect(str(node.address), self.credentials)
+
+    def maintenance(self, node: Node) -> Talos:
+        return Talos.connect(str(node.address), Maintenance())
+
+    async def look(self, node: Node) -> State:
+        """What one node is; a node of another cluster is an error, not a state."""
+        async with self._gate, self.talos(node) as talos:
+            try:
+                config = await talos.resources.find(MACHINE_CONFIG, CONFIG_ID)
+                status = await talos.resources.find(MACHINE_STATUS, MACHINE_ID)
+            except MaintenanceModeError:
+                return Waiting()
+            except UnreachableError as error:
+                return Silent(error)
+            except (WrongCaError, ForeignCertificateError) as error:
+                raise TalopsError(
+                    f"{node.name} belongs to another cluster: {error.what}",
+                    where=str(node.address),
+                    hint="reset that node, or restore the secrets it was made with "
+                    "(talos/talsecret.sops.yaml)",
+                ) from error
+        return Configured(config or "", status)
+
+    async def look_at_all(self, nodes: Iterable[Node]) -> dict[str, State]:
+        listed = list(nodes)
+        states = await asyncio.gather(*(self.look(node) for node in listed))
+        return {node.name: state for node, state in zip(listed, states, strict=True)}
+
+
+def all_answer(nodes: Sequence[Node], states: dict[str, State]) -> None:
+    """Raise for the nodes that gave no answer, each with its reason."""
+    silent = [(n, s) for n in nodes if isinstance(s := states[n.name], Silent)]
+    if not silent:
+        return
+    names = ", ".join(node.name for node, _ in silent)
+    node, first = silent[0]
+    raise UnreachableError(
+        f"no answer from {names}: {first.error.what}",
+        where=str(node.address),
+        hint="look at the node's console; talops infra plan shows whether its VM runs",
+    )
+
+
+def _pem(encoded: str) -> str:
+    return base64.b64decode(encoded).decode()

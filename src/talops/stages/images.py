@@ -1,0 +1,69 @@
+"""Stage `images`: every schematic is known to the Image Factory, so that its images can be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.inventory.schematics import schematic_text
+from talops.pipeline.stage import Change
+from talops.talos.image_factory import ImageFactory
+
+if TYPE_CHECKING:
+    from talops.pipeline.stage import Reporter
+    from talops.stages.site import Site
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Schematic id → known; those given by id alone cannot be registered, only looked for."""
+
+    known: dict[str, bool]
+
+
+class Images:
+    name = "images"
+    independent = False
+
+    def __init__(self, site: Site, report: Reporter) -> None:
+        cluster = site.cluster
+        self._report = report
+        ca_file = cluster.image_factory_ca_file
+        self._factory = ImageFactory(
+            cluster.image_factory_url, ca_file=str(site.root / ca_file) if ca_file else None
+        )
+        self._texts = {
+            node.image.schematic: schematic_text(node.extensions)
+            for node in cluster.nodes
+            if node.extensions is not None
+        }
+        self._wanted = tuple(dict.fromkeys(node.image.schematic for node in cluster.nodes))
+
+    async def observe(self) -> Facts:
+        return Facts({name: await self._factory.knows(name) for name in self._wanted})
+
+    def plan(self, facts: Facts) -> list[Change]:
+        missing = [name for name, known in facts.known.items() if not known]
+        foreign = [name for name in missing if name not in self._texts]
+        if foreign:
+            raise TalopsError(
+                f"the Image Factory does not know schematic {foreign[0]}",
+                where=self._factory.url,
+                hint="correct schematic_id in nodes.yaml, or give `extensions` instead",
+            )
+        return [Change("register", name[:12], "schematic") for name in missing]
+
+    async def apply(self, change: Change) -> None:
+        name = next(name for name in self._texts if name.startswith(change.target))
+        given = await self._factory.register(self._texts[name])
+        if given != name:
+            raise TalopsError(
+                f"the Image Factory calls it {given}, talops computed {name}",
+                where=self._factory.url,
+                hint="use the factory's id as schematic_id, and report this",
+            )
+
+    async def verify(self) -> None:
+        if self.plan(await self.observe()):
+            raise TalopsError("a schematic is still not known", where=self._factory.url)

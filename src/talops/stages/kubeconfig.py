@@ -1,0 +1,126 @@
+"""Stage `kubeconfig`: an admin kubeconfig of this cluster, with time left on its certificate."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError, UnreachableError
+from talops.files import PRIVATE, write_atomic
+from talops.kube import kubeconfig_file
+from talops.kube.client import KubeClient
+from talops.kube.kubeconfig import load
+from talops.pipeline.stage import Absent, Change
+from talops.stages.fleet import Fleet
+from talops.talos.errors import MaintenanceModeError
+from talops.waiting import NotYet, Ready, wait_for
+
+if TYPE_CHECKING:
+    from talops.kube.kubeconfig import Kubeconfig
+    from talops.pipeline.stage import Reporter
+    from talops.redaction import Secret
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.site import Site
+
+
+def _pem(encoded: str) -> str:
+    return base64.b64decode(encoded).decode().strip()
+
+
+RENEW_BEFORE = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Why the present file does not serve; empty: it does."""
+
+    reason: str
+
+
+class FetchKubeconfig:
+    name = "kubeconfig"
+    independent = False
+
+    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
+        self._site = site
+        self._secrets = secrets
+        self._report = report
+
+    @property
+    def _context(self) -> str:
+        return self._site.cluster.name
+
+    async def observe(self) -> Facts | Absent:
+        bundle = await self._secrets.read()
+        if bundle is None:
+            return Absent("configure", "the cluster has no secrets yet")
+        path = self._site.kubeconfig
+        present = kubeconfig_file.entry(path, self._context)
+        if present is None:
+            return Facts(f"{path.name} has no context {self._context}")
+        if present.server != self._site.cluster.endpoint:
+            return Facts(f"it points to {present.server}")
+        if present.ca is None or present.ca.strip() != _pem(bundle.k8s.crt):
+            return Facts("it trusts another cluster's CA")
+        left = present.expires() - datetime.now(UTC)
+        if left < RENEW_BEFORE:
+            return Facts(f"its certificate ends in {left.days} days")
+        return Facts("")
+
+    def plan(self, facts: Facts) -> list[Change]:
+        if not facts.reason:
+            return []
+        return [Change("fetch", self._site.kubeconfig.name, facts.reason)]
+
+    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
+        text = await wait_for(
+            "a control plane hands out a kubeconfig",
+            self._fetch,
+            timeout=self._site.limits.kubernetes,
+            interval=self._site.limits.interval,
+            hint="talops talos services",
+            report=self._report.waiting,
+        )
+        merged = kubeconfig_file.merge(
+            self._site.kubeconfig,
+            text.reveal(),
+            context=self._context,
+            server=self._site.cluster.endpoint,
+        )
+        write_atomic(self._site.kubeconfig, merged, mode=PRIVATE)
+
+    async def verify(self) -> None:
+        await wait_for(
+            f"the Kubernetes API answers at {self._site.cluster.endpoint}",
+            self._answers,
+            timeout=self._site.limits.kubernetes,
+            interval=self._site.limits.interval,
+            hint="talops talos health",
+            report=self._report.waiting,
+        )
+
+    async def _answers(self) -> Ready[None] | NotYet:
+        async with KubeClient(self._config()) as kube:
+            version = await kube.version()
+        self._report.log(f"Kubernetes {version}")
+        return Ready(None)
+
+    def _config(self) -> Kubeconfig:
+        found = load(self._site.kubeconfig, self._context)
+        if found is None:
+            raise TalopsError("the kubeconfig is gone", where=str(self._site.kubeconfig))
+        return found
+
+    async def _fetch(self) -> Ready[Secret] | NotYet:
+        """Any control plane will do, never the VIP: it is the last thing to come up."""
+        fleet = Fleet(await self._secrets.require())
+        reason = "no control plane"
+        for node in self._site.cluster.control_planes:
+            async with fleet.talos(node) as talos:
+                try:
+                    return Ready(await talos.machine.kubeconfig())
+                except (UnreachableError, MaintenanceModeError) as error:
+                    reason = f"{node.name}: {error.what}"
+        return NotYet(reason)

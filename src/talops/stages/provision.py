@@ -1,0 +1,181 @@
+"""Stage `provision`: the VMs, by OpenTofu, layer by layer; their Talos answers when it is done."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import DifferencesFoundError, TalopsError
+from talops.pipeline.stage import Absent, Change
+from talops.render.layers import layers
+from talops.stages import access
+from talops.stages.fleet import Configured, Fleet, Silent
+from talops.tofu.apply import fleeting
+from talops.tofu.layers import Layer
+from talops.tofu.outputs import output_differences
+from talops.tofu.policy import Policy
+from talops.waiting import NotYet, Ready, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.inventory.model import Node
+    from talops.pipeline.stage import Reporter
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.site import Site
+    from talops.tofu.apply import Applier
+    from talops.tofu.engine import Engine
+    from talops.tofu.judge import Judged
+    from talops.tofu.ordering import Batch
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What each layer's plan would do; None: it cannot be planned before an earlier one is made."""
+
+    layers: dict[str, tuple[Judged, ...] | None]
+
+
+@dataclass(frozen=True)
+class LayerChange(Change):
+    layer: str = ""
+
+
+class Provision:
+    name = "provision"
+    independent = False
+
+    def __init__(
+        self, site: Site, secrets: SecretsFile, report: Reporter, policy: Policy | None = None
+    ) -> None:
+        self._site = site
+        self._secrets = secrets
+        self._report = report
+        self._policy = policy or Policy()
+        self._ready: set[str] = set()
+
+    @property
+    def _layers(self) -> list[Layer]:
+        found = layers(self._site.cluster)
+        return [Layer(layer.name, self._site.root / layer.directory) for layer in found]
+
+    async def observe(self) -> Facts | Absent:
+        if not all(layer.path.is_dir() for layer in self._layers):
+            return Absent("configure", "the OpenTofu files are not written yet")
+        seen: dict[str, tuple[Judged, ...] | None] = {}
+        unmade = False
+        for layer in self._layers:
+            # A layer reads what earlier ones made, so its plan means something only after them.
+            seen[layer.name] = None if unmade else await self._judged(layer)
+            unmade = unmade or bool(seen[layer.name])
+        return Facts(seen)
+
+    def plan(self, facts: Facts) -> list[LayerChange]:
+        changes = []
+        for name, judged in facts.layers.items():
+            if judged is None:
+                changes.append(LayerChange("apply", name, "after the layers before it", layer=name))
+            elif judged:
+                changes.append(LayerChange("apply", name, _summary(judged), layer=name))
+        return changes
+
+    async def apply(self, change: LayerChange) -> None:
+        layer = next(layer for layer in self._layers if layer.name == change.layer)
+        engine = await self._engine(layer)
+        with fleeting(access.saved_plan(self._site, layer)) as saved:
+            if await engine.plan(saved):
+                await self._applier(layer, engine).apply(saved)
+
+    async def verify(self) -> None:
+        facts = await self.observe()
+        if isinstance(facts, Absent):
+            raise TalopsError(facts.reason)
+        left = {name: judged for name, judged in facts.layers.items() if judged is None or judged}
+        if left:
+            name, judged = next(iter(left.items()))
+            raise DifferencesFoundError(
+                f"a second plan is not empty: {_summary(judged or ())}",
+                where=name,
+                hint=f"talops infra plan --layer {name}",
+            )
+        await self._check_outputs()
+        await self._nodes_answer()
+
+    async def _judged(self, layer: Layer) -> tuple[Judged, ...]:
+        engine = await self._engine(layer)
+        with fleeting(access.saved_plan(self._site, layer)) as saved:
+            if not await engine.plan(saved):
+                return ()
+            _, judged = await self._applier(layer, engine).judged(saved)
+        return tuple(judged)
+
+    async def _engine(self, layer: Layer) -> Engine:
+        engine = access.engine(self._site, layer, self._report.event)
+        if layer.name not in self._ready:
+            await engine.init()
+            self._ready.add(layer.name)
+        return engine
+
+    def _applier(self, layer: Layer, engine: Engine) -> Applier:
+        return access.applier(self._site, layer, engine, self._policy, self._healthy)
+
+    async def _healthy(self, batch: Batch) -> None:
+        """Every node of the batch is back and ready, so that the next may restart."""
+        fleet = Fleet(await self._secrets.require())
+        nodes = [node for node in self._site.cluster.nodes if node.name in batch.names]
+        await asyncio.gather(*(self._answers(fleet, node, ready=True) for node in nodes))
+
+    async def _check_outputs(self) -> None:
+        cluster = self._site.cluster
+        layer = next(layer for layer in self._layers if layer.name.startswith("02-"))
+        outputs = await (await self._engine(layer)).output()
+        wrong = output_differences(
+            outputs,
+            {
+                "talos_cluster_name": cluster.name,
+                "talos_cluster_endpoint": cluster.endpoint,
+                "talos_node_ips": {node.name: str(node.address) for node in cluster.nodes},
+                "talos_mac_addresses": {node.name: node.mac for node in cluster.nodes},
+            },
+        )
+        if wrong:
+            raise TalopsError(
+                f"outputs and inventory differ: {'; '.join(wrong)}",
+                where=layer.name,
+                hint="talops configure, then talops infra apply-auto",
+            )
+
+    async def _nodes_answer(self) -> None:
+        """A VM that runs is not enough: the next stage talks to what is inside."""
+        fleet = Fleet(await self._secrets.require())
+        nodes: Sequence[Node] = self._site.chosen
+        await asyncio.gather(*(self._answers(fleet, node) for node in nodes))
+
+    async def _answers(self, fleet: Fleet, node: Node, *, ready: bool = False) -> None:
+        async def probe() -> Ready[None] | NotYet:
+            state = await fleet.look(node)
+            if isinstance(state, Silent):
+                return NotYet(state.error.what)
+            status = state.status if isinstance(state, Configured) else None
+            if ready and status and not status.ready:
+                return NotYet(status.unmet[0][1] if status.unmet else status.stage)
+            self._report.node(node.name, vm="running")
+            return Ready(None)
+
+        await wait_for(
+            f"{node.name} answers at {node.address}",
+            probe,
+            timeout=self._site.limits.boot,
+            interval=self._site.limits.interval,
+            hint=f"look at the console of VM {node.name} in Proxmox",
+            report=lambda waiting: self._report.waiting(waiting, node=node.name),
+        )
+
+
+def _summary(judged: Sequence[Judged]) -> str:
+    """3 creates, 1 restarts …, harshest first."""
+    counts: dict[str, int] = {}
+    for change in judged:
+        counts[str(change.effect)] = counts.get(str(change.effect), 0) + 1
+    return ", ".join(f"{count} {effect}" for effect, count in counts.items())

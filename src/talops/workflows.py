@@ -1,0 +1,43 @@
+"""What talops does from end to end, as lists of stages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.pipeline.stage import Reporter
+from talops.stages.apply_config import ApplyConfig
+from talops.stages.bootstrap import Bootstrap
+from talops.stages.bundle import SecretsFile
+from talops.stages.configure import Configure
+from talops.stages.images import Images
+from talops.stages.kubeconfig import FetchKubeconfig
+from talops.stages.provision import Provision
+from talops.stages.verify import Verify
+
+if TYPE_CHECKING:
+    from talops.pipeline.session import Recorder
+    from talops.pipeline.stage import AnyStage
+    from talops.stages.site import Site
+    from talops.tofu.policy import Policy
+
+
+def up(site: Site, recorder: Recorder, policy: Policy) -> list[AnyStage]:
+    """From two files to a verified cluster."""
+    secrets = SecretsFile(site, recorder.learn)
+    recorder.learn(*site.credentials.values())
+
+    def report(name: str) -> Reporter:
+        return Reporter(name, recorder.emit)
+
+    on_proxmox: list[AnyStage] = [
+        Images(site, report("images")),
+        Provision(site, secrets, report("provision"), policy),
+    ]
+    return [
+        Configure(site, secrets, report("configure")),
+        *(on_proxmox if site.cluster.proxmox else []),
+        ApplyConfig(site, secrets, report("apply-config")),
+        Bootstrap(site, secrets, report("bootstrap")),
+        FetchKubeconfig(site, secrets, report("kubeconfig")),
+        Verify(site, secrets, report("verify")),
+    ]
