@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _POLL = 0.2
 _HEALTH_LIMIT = 60.0
 _READY_LIMIT = 120.0
+_LEAVE_LIMIT = 30.0
 
 
 @dataclass(frozen=True)
@@ -177,26 +179,42 @@ class ControlPlane:
 
     async def leave(self) -> None:
         """Remove this member from etcd and forget its data; the last one cannot leave."""
-        if self.etcd is None or not self.etcd.running:
+        etcd = self.etcd
+        if etcd is None or not etcd.running:
             return
-        try:
-            await self.etcd.client.remove(await self._member_id())
-        except TalopsError as error:
-            raise SequenceFailedError(f"failed to leave etcd cluster: {error.what}") from error
         self._left = True
+        try:
+            status = await etcd.client.status()
+            others = self._node.fabric.etcd_members(self._node)
+            await self._remove(etcd, int(status["header"]["member_id"]), others)
+        except TalopsError as error:
+            self._left = False
+            raise SequenceFailedError(f"failed to leave etcd cluster: {error.what}") from error
         await self.stop(grace=5.0)
-        self.etcd.wipe()
+        etcd.wipe()
 
-    async def _member_id(self) -> int:
-        assert self.etcd is not None
-        status = await self.etcd.client.status()
-        identifier = int(status["header"]["member_id"])
-        members = await self.etcd.client.members()
-        if len(members) == 1:
-            raise ConflictError(
-                "etcdserver: re-configuration failed due to not enough started members"
-            )
-        return identifier
+    async def _remove(self, etcd: EtcdMember, identifier: int, others: list[str]) -> None:
+        """Through another member if there is one: this one ends when it is out.
+
+        etcd refuses while it has not seen all members for some seconds, so a refusal of that kind
+        is tried again.
+        """
+        deadline = time.monotonic() + _LEAVE_LIMIT
+        while True:
+            client = etcd.peer(others[0]) if others else etcd.client
+            try:
+                await client.remove(identifier)
+            except TalopsError as error:
+                if "member not found" in error.what:
+                    return
+                if not others or time.monotonic() > deadline:
+                    raise
+            else:
+                return
+            finally:
+                if others:
+                    await client.close()
+            await asyncio.sleep(_POLL)
 
     async def stop(self, *, grace: float) -> None:
         """The API server first: it cannot end properly without its etcd."""

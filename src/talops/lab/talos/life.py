@@ -39,6 +39,7 @@ class Life:
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run(), name=f"node {self._node.machine.name}")
+        self._task.add_done_callback(_complain)
 
     def ask(self, wish: Wish) -> bool:
         """False if the node is already on its way somewhere."""
@@ -314,6 +315,14 @@ class Life:
         await node.control_plane.stop(grace=grace)
         node.registration.forget()
         node.addresses = ()
+
+
+def _complain(task: asyncio.Task[None]) -> None:
+    """A node that ends by a mistake in the lab must not look like one without power."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        task.get_loop().call_exception_handler(
+            {"message": f"{task.get_name()} ended", "exception": error, "task": task}
+        )
 
 
 def stage_upgrade(node: Node, reference: str) -> None:

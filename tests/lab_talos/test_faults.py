@@ -1,0 +1,125 @@
+"""Faults before Kubernetes: each shows what a real machine would show, and ends with its cause."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from google.protobuf.empty_pb2 import Empty
+from grpclib.exceptions import GRPCError, StreamTerminatedError
+from tests.lab_talos.harness import until
+
+from talops.errors import TalopsError
+from talops.lab.talos.faults import Faults
+from talops.lab.talos.stages import Stage
+from talops.talos.wire.machine_pb2 import BootstrapRequest
+
+if TYPE_CHECKING:
+    from tests.lab_talos.harness import Lab
+
+
+async def said(lab: Lab, name: str, text: str) -> bool:
+    return any(text in line for line in lab.node(name).journal.kernel.items())
+
+
+@pytest.mark.parametrize("phase", ["boot", "network", "maintenance", "config", "services"])
+async def test_crash_at_a_phase_happens_once(lab: Lab, phase: str) -> None:
+    """The node panics there, boots again, and then comes up."""
+    lab.host.faults.set("cp-1", Faults(crash_at=phase))
+    await lab.start("cp-1")
+    await lab.configure("cp-1")
+
+    async def consumed() -> bool:
+        return not lab.host.faults.of("cp-1").crash_at
+
+    await until(consumed)
+
+    async def up() -> bool:
+        if lab.node("cp-1").status.stage is Stage.MAINTENANCE:
+            await lab.configure("cp-1")
+        return bool(await lab.api("cp-1").Version(Empty()))
+
+    await until(up)
+
+
+async def test_wrong_disk_returns_to_maintenance(lab: Lab) -> None:
+    """The installation names the disks that there are; the config is not kept."""
+    lab.host.faults.set("cp-1", Faults(wrong_disk=True))
+    await lab.start("cp-1")
+    await lab.stage("cp-1", Stage.MAINTENANCE)
+    node = lab.node("cp-1")
+    boot = node.boot_id
+    journal = node.journal
+    await lab.configure("cp-1")
+
+    async def again() -> bool:
+        return node.boot_id != boot and node.status.stage is Stage.MAINTENANCE
+
+    await until(again)
+    lines = "".join(journal.kernel.items())
+    assert "no disk matches /dev/sda; this machine has /dev/vda, /dev/sr0" in lines
+    lab.host.faults.clear("cp-1")
+    await lab.configure("cp-1")
+    await until(partial(lab.api("cp-1").Version, Empty()))
+
+
+async def test_full_disk_refuses_the_config(lab: Lab) -> None:
+    """Nothing can be written, so nothing is accepted."""
+    lab.host.faults.set("w-1", Faults(disk_full=True))
+    await lab.start("w-1")
+    await lab.listening("w-1")
+    with pytest.raises(AssertionError, match="no space left on device"):
+        await until(partial(lab.configure, "w-1"), 0.2)
+
+
+async def test_clock_ahead_shows_in_the_certificate(lab: Lab) -> None:
+    """An hour ahead, the certificate is not valid yet; five seconds only stop a bootstrap."""
+    lab.host.faults.set("cp-1", Faults(clock_skew=3600))
+    lab.host.faults.set("cp-2", Faults(clock_skew=5))
+    await lab.start("cp-1", "cp-2")
+    for name in lab.machines:
+        await lab.configure(name)
+    await until(partial(lab.api("cp-2").Version, Empty()))
+    lab.node("cp-2").bootstrap_allowed = True
+    with pytest.raises(GRPCError, match="time is not in sync yet"):
+        await lab.api("cp-2").Bootstrap(BootstrapRequest())
+    await lab.listening("cp-1")
+    with pytest.raises(OSError, match="not yet valid"):
+        await lab.api("cp-1").Version(Empty())
+
+
+async def test_lost_network_neither_answers_nor_refuses(lab: Lab) -> None:
+    """Connections hang until the network is back."""
+    await lab.start("cp-1")
+    await lab.configure("cp-1")
+    await until(partial(lab.api("cp-1").Version, Empty()))
+    lab.host.faults.set("cp-1", Faults(network_lost=True))
+
+    async def lost() -> bool:
+        return lab.node("cp-1").apid.cut_off
+
+    await until(lost)
+    with pytest.raises((TimeoutError, StreamTerminatedError)):
+        await asyncio.wait_for(lab.api("cp-1").Version(Empty()), 0.3)
+    lab.host.faults.clear("cp-1")
+    await until(partial(lab.api("cp-1").Version, Empty()))
+
+
+async def test_slow_boot_only_delays(lab: Lab) -> None:
+    """The extra time comes before anything answers."""
+    lab.host.faults.set("w-1", Faults(slow_boot=0.3))
+    await lab.start("w-1")
+    with pytest.raises(OSError, match="Connect call failed"):
+        await asyncio.open_connection(lab.address("w-1"), 50000)
+    await lab.stage("w-1", Stage.MAINTENANCE)
+
+
+def test_a_wrong_faults_file_says_what_is_known(lab: Lab) -> None:
+    """A typing error in the file names the faults that exist."""
+    path = lab.settings.directory / "faults" / "w-1.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"no_such_fault": true}')
+    with pytest.raises(TalopsError, match="known faults: slow_boot, crash_at"):
+        lab.host.faults.of("w-1")
