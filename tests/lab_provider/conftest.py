@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import ipaddress
 import json
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,14 +18,15 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from tests.lab_provider.configurations import VM
 from tests.lab_provider.fake import TOKEN, Fake, running
 
 from talops.lab.provider import mirror as mirrors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
+REAL_MIRROR = "TALOPS_PROVIDER_MIRROR"
 VERSION = "0.111.1"
 HEADER = f"""\
 terraform {{
@@ -43,7 +46,7 @@ class Result:
     out: str
 
 
-@dataclass
+@dataclass(frozen=True)
 class Workspace:
     """A directory with one configuration, and OpenTofu to run in it."""
 
@@ -120,6 +123,12 @@ class Workspace:
         return {item["address"]: item["values"] for item in resources}
 
 
+@dataclass(frozen=True)
+class Prepared:
+    workspace: Workspace
+    world: dict[str, Any]
+
+
 def _differences(change: dict[str, Any]) -> list[str]:
     before, after = change["before"] or {}, change["after"] or {}
     unknown = change.get("after_unknown") or {}
@@ -131,11 +140,8 @@ def _differences(change: dict[str, Any]) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def tofu_program() -> str:
-    found = os.environ.get("TALOPS_TEST_TOFU") or shutil.which("tofu") or shutil.which("terraform")
-    if found is None:
-        pytest.skip("neither tofu nor terraform is there")
-    return found
+def tofu_program(tool: Callable[[str], Path]) -> str:
+    return str(tool("tofu"))
 
 
 @pytest.fixture(scope="session")
@@ -166,9 +172,16 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return mirrors.build(tmp_path_factory.mktemp("mirror"), VERSION)
+# Every expectation holds for the real provider too, wherever there is one to ask.
+PROVIDERS = ["stand-in", *(["real"] if REAL_MIRROR in os.environ else [])]
+
+
+@pytest.fixture(scope="session", params=PROVIDERS)
+def mirror(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where OpenTofu finds the provider under test."""
+    cache = tmp_path_factory.mktemp("mirror")
+    given = Path(os.environ[REAL_MIRROR]) if request.param == "real" else None
+    return asyncio.run(mirrors.choose(cache, VERSION, given=given)).directory
 
 
 @pytest.fixture
@@ -177,18 +190,43 @@ def fake(certificate: Path) -> Iterator[Fake]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def prepared(
+    mirror: Path,
+    tofu_program: str,
+    certificate: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Prepared:
+    """A directory after `init` and one after `apply` of the usual VM, to start tests from."""
+    directory = tmp_path_factory.mktemp("prepared")
+    with running(certificate) as server:
+        workspace = Workspace(
+            tofu_program, directory, mirror, server.url, certificate.with_name("ca.pem")
+        )
+        workspace.write(VM)
+        workspace.init()
+        workspace.apply()
+        return Prepared(workspace, server.snapshot())
+
+
 @pytest.fixture
-def make_workspace(
-    tofu_program: str, tmp_path: Path, fake: Fake, certificate: Path
-) -> Callable[[Path, str], Workspace]:
-    def make(mirror: Path, name: str = "work") -> Workspace:
-        directory = tmp_path / name
-        directory.mkdir()
-        return Workspace(tofu_program, directory, mirror, fake.url, certificate.with_name("ca.pem"))
-
-    return make
+def workspace(prepared: Prepared, fake: Fake, tmp_path: Path) -> Workspace:
+    """Ready for `plan` and `apply`; nothing is there yet."""
+    directory = tmp_path / "work"
+    shutil.copytree(
+        prepared.workspace.directory,
+        directory,
+        symlinks=True,
+        ignore=shutil.ignore_patterns("terraform.tfstate*", "plan.bin"),
+    )
+    return replace(prepared.workspace, directory=directory, endpoint=fake.url)
 
 
 @pytest.fixture
-def workspace(make_workspace: Callable[[Path], Workspace], stand_in: Path) -> Workspace:
-    return make_workspace(stand_in)
+def with_vm(prepared: Prepared, workspace: Workspace, fake: Fake) -> Workspace:
+    """As `workspace`, with the usual VM in state and in Proxmox."""
+    state = "terraform.tfstate"
+    shutil.copy(prepared.workspace.directory / state, workspace.directory / state)
+    fake.restore(prepared.world)
+    workspace.write(VM)
+    return workspace

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import re
 import ssl
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -33,6 +34,12 @@ NUMBERS = (
     "tablet",
     "protection",
 )
+
+
+WORLD = {
+    "vms", "where", "running", "pools", "files", "stores", "interfaces", "users", "roles", "groups",
+    "acl", "tokens", "mappings",
+}  # fmt: skip
 
 
 class RefusalError(Exception):
@@ -74,6 +81,16 @@ class Fake:
     @property
     def url(self) -> str:
         return f"https://127.0.0.1:{self.port}"
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that a Proxmox knows, apart from where it listens and what it was asked."""
+        return {
+            f.name: copy.deepcopy(getattr(self, f.name)) for f in fields(self) if f.name in WORLD
+        }
+
+    def restore(self, world: dict[str, Any]) -> None:
+        for name, value in world.items():
+            setattr(self, name, copy.deepcopy(value))
 
     def forget(self) -> None:
         self.calls.clear()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.lab.provider.data.nodes import Node, Nodes, Version
+from talops.lab.provider.data.storage import Datastores, File, PciMappingData
+from talops.lab.provider.data.vms import Vm, Vms
 from talops.lab.provider.resources.access import Group, Role, User
 from talops.lab.provider.resources.acl import Acl
 from talops.lab.provider.resources.download_file import DownloadFile
@@ -31,7 +34,16 @@ _RESOURCES: list[Resource] = [
     UserToken(),
     VirtualMachine(),
 ]
-_DATA_SOURCES: list[DataSource] = []
+_DATA_SOURCES: list[DataSource] = [
+    Datastores(),
+    File(),
+    Node(),
+    Nodes(),
+    PciMappingData(),
+    Version(),
+    Vm(),
+    Vms(),
+]
 
 RESOURCES: dict[str, Resource] = {item.name: item for item in _RESOURCES}
 DATA_SOURCES: dict[str, DataSource] = {item.name: item for item in _DATA_SOURCES}

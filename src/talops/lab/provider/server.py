@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from grpclib.server import Stream
 
 
+_LONGEST_PLACE = 64
+
+
 class Codec(CodecBase):
     __content_subtype__ = "proto"
 
@@ -74,6 +77,12 @@ def _unary(
     return Handler(handle, Cardinality.UNARY_UNARY, asks, answers)
 
 
+def _short_place() -> str:
+    """The path of a socket holds 107 characters, and a temporary directory may be deep."""
+    usual = tempfile.gettempdir()
+    return usual if len(usual) < _LONGEST_PLACE else "/tmp"  # noqa: S108  (a private one in it)
+
+
 async def serve(environment: Mapping[str, str]) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -83,7 +92,7 @@ async def serve(environment: Mapping[str, str]) -> None:
     client = environment.get(handshake.CLIENT_CERTIFICATE)
     identity = handshake.mutual_tls(client) if client else None
     service = Service(environment)
-    with tempfile.TemporaryDirectory(prefix="talops-provider-") as directory:
+    with tempfile.TemporaryDirectory(prefix="talops-provider-", dir=_short_place()) as directory:
         path = str(Path(directory) / "plugin.sock")
         server = Server([Plugin(service, stopped)], codec=Codec())
         await server.start(path=path, ssl=identity.context if identity else None)

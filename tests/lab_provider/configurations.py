@@ -1,14 +1,6 @@
-"""Virtual machines, from creation to destruction, by a real OpenTofu."""
+"""Configurations that several tests share."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import pytest
-
-if TYPE_CHECKING:
-    from tests.lab_provider.conftest import Workspace
-    from tests.lab_provider.fake import Fake
 
 VM = """
 resource "proxmox_virtual_environment_vm" "node" {
@@ -64,13 +56,15 @@ resource "proxmox_virtual_environment_vm" "node" {
 """
 
 
-@pytest.mark.slow
-def test_a_vm_is_made_once_and_stays(workspace: Workspace, fake: Fake) -> None:
-    """Apply makes the VM, a second plan is empty, destroy takes it away."""
-    workspace.write(VM)
-    workspace.init()
-    workspace.apply()
-    assert workspace.plan() == {}
-    assert fake.running == {101}
-    workspace.destroy()
-    assert fake.vms == {}
+def one_vm(label: str, vmid: int, *changes: tuple[str, str]) -> str:
+    """The usual VM under another name and id, with pieces of its text replaced."""
+    text = VM.replace(' "node" {', f' "{label}" {{').replace("= 101", f"= {vmid}")
+    for old, new in changes:
+        assert old in text, f"{old!r} is not in the usual VM"
+        text = text.replace(old, new)
+    return text
+
+
+def label(row: str) -> str:
+    """A row's name as an identifier."""
+    return "".join(c if c.isalnum() else "_" for c in row)
