@@ -57,7 +57,7 @@ class _Legacy:
             new = self._wanted(item, old, config)
         if item.suppress and not self._creating and new is not UNKNOWN and item.suppress(old, new):
             return old
-        if same(old, new) and new is not UNKNOWN:
+        if new is not UNKNOWN and _unchanged(old, new):
             return new if self._creating else old
         if item.force_new and not self._creating:
             self._replace.append(at)
@@ -92,6 +92,13 @@ class _Legacy:
         if nested.force_new and not self._creating and not same(old, new):
             self._replace.append(at)
         return new
+
+
+def _unchanged(old: Any, new: Any) -> bool:
+    """A number or flag that was never told is not the same as a default of zero."""
+    if old is None and new is not None:
+        return new in ("", [])
+    return same(old, new)
 
 
 def plan_modern(block: Block, prior: Values | None, config: Values) -> Plan:

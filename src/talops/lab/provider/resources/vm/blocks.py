@@ -76,7 +76,7 @@ def _cdrom(out: Values, config: Values, state: Values, *, cloned: bool) -> None:
     elif not cloned or current is not None:
         kept = current is not None and not current.get("file_id")
         # `enabled` is a relic that only the configuration knows about.
-        known = {"enabled": (current or {}).get("enabled")}
+        known = {"enabled": bool((current or {}).get("enabled"))}
         out["cdrom"] = [{**known, "file_id": "" if kept else drive.volume, "interface": slot}]
 
 

@@ -298,10 +298,12 @@ async def _plan_volumes(
         if before is not None and plan.store != before.store:
             _must_own(before, slot, power.vmid, "move")
             moves[slot] = plan.store
-        size, held = plan.size or 0, have.size or 0
-        if before is not None and size < held:
+        if plan.size is None or have.size is None:
+            continue
+        size = plan.size
+        if before is not None and size < have.size:
             refuse(f"cannot shrink {slot} of VM {power.vmid}: it is not supported")
-        if size > held and (before is not None or have.is_owned_by(power.vmid)):
+        if size > have.size and (before is not None or have.is_owned_by(power.vmid)):
             _must_own(have, slot, power.vmid, "resize")
             grown[slot] = size
     return moves, grown
