@@ -230,6 +230,7 @@ async def test_health_and_metrics(client: httpx.AsyncClient) -> None:
         ("GET", "/a/" + "x" * 300, 404),
         ("GET", "/-/states/a/..%2f/versions", 404),
         ("POST", "/-/states/a/b/rollback?version=x", 400),
+        ("GET", "/-/states/a/b/versions/99999999999999999999999", 400),
         ("GET", "/-/nothing", 404),
     ],
 )

@@ -16,7 +16,7 @@ from talops.errors import TalopsError, UnreachableError
 from talops.statestore import paths
 from talops.statestore.exchange import Request, Response, refusal
 from talops.statestore.intake import RefusedError
-from talops.statestore.lockinfo import describe
+from talops.statestore.lockinfo import describe, given_lock_id
 from talops.statestore.model import Actor, Draft
 from talops.statestore.users import Access
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from talops.statestore.users import User
 
 AUDIT_LIMIT = 1000
+LONGEST_NUMBER = 18  # digits that always fit into 64 bits
 _STATE = "/-/states/{project}/{name}"
 
 
@@ -59,7 +60,7 @@ class Admin:
                 Route("/metrics", self._metrics_page),
                 Route("/-/states", self._states),
                 Route(_STATE + "/versions", self._versions),
-                Route(_STATE + "/versions/{number:int}", self._version),
+                Route(_STATE + "/versions/{number}", self._version),
                 Route(_STATE + "/rollback", self._rollback, methods=["POST"]),
                 Route("/-/audit", self._audit),
                 Route("/-/rewrap", self._rewrap, methods=["POST"]),
@@ -91,21 +92,19 @@ class Admin:
 
     async def _version(self, request: HttpRequest) -> HttpResponse:
         state, _ = await self._permit(request, Access.READ)
-        stored = await self._store.read(state, request.path_params["number"])
+        stored = await self._store.read(state, _number(request.path_params["number"]))
         if stored is None:
             raise RefusedError(refusal(404, "there is no such version"))
         return _http(await self._service.deliver(state, stored, None))
 
     async def _rollback(self, request: HttpRequest) -> HttpResponse:
         state, user = await self._permit(request, Access.WRITE)
-        number = request.query_params.get("version", "")
-        if not number.isascii() or not number.isdigit() or len(number) > 18:  # noqa: PLR2004  (64 bits)
-            raise RefusedError(refusal(400, "which version? add ?version=<number>"))
+        number = _number(request.query_params.get("version", ""))
         actor = Actor(user.name, request.client.host if request.client else "unknown")
-        lock_id = request.query_params.get("ID", "")
-        note = f"rollback to version {int(number)}"
+        lock_id = given_lock_id(request.query_params.get("ID", ""))
+        note = f"rollback to version {number}"
         draft = Draft(0, "", 0, "", actor, time.time(), lock_id, force=True, note=note)
-        outcome = await self._store.rollback(state, int(number), draft)
+        outcome = await self._store.rollback(state, number, draft)
         return _http(self._service.judged(outcome, draft))
 
     async def _audit(self, request: HttpRequest) -> HttpResponse:
@@ -175,6 +174,12 @@ def version_document(version: Version) -> dict[str, Any]:
         "note": version.note,
         "encrypted": bool(version.sealed_key),
     }
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > LONGEST_NUMBER:
+        raise RefusedError(refusal(400, "a version is a number, such as ?version=7"))
+    return int(text)
 
 
 def _moment(at: float) -> str:

@@ -21,7 +21,7 @@ class NotAStateError(TalopsError):
 @dataclass(frozen=True, slots=True)
 class Marks:
     serial: Annotated[int, Field(ge=0, lt=2**63)]
-    lineage: Annotated[str, Field(min_length=1, max_length=256)]
+    lineage: Annotated[str, Field(max_length=256, pattern=r"^[ -~]+$")]
 
 
 _ADAPTER = TypeAdapter(Marks)

@@ -57,7 +57,7 @@ def describe(lock: Lock) -> dict[str, Any]:
 
 def _document(body: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(body)
+        document = json.loads(body.decode())
     except (ValueError, RecursionError):
         raise BadLockError("the lock is not a JSON document") from None
     if not isinstance(document, dict):
@@ -65,11 +65,16 @@ def _document(body: bytes) -> dict[str, Any]:
     return document
 
 
+def given_lock_id(text: str) -> str:
+    """The id a write relies on; empty when it relies on none."""
+    # Space separates remembered ids in a store, and not every store can hold a NUL.
+    if len(text) > _ID_LIMIT or " " in text or not text.isprintable():
+        raise BadLockError(f"a lock's id is one printable word of at most {_ID_LIMIT} characters")
+    return text
+
+
 def _lock_id(document: dict[str, Any]) -> str:
     lock_id = document.get("ID", "")
-    # Space separates remembered ids in the stores.
-    if not isinstance(lock_id, str) or len(lock_id) > _ID_LIMIT or len(lock_id.split()) > 1:
-        raise BadLockError(f'the "ID" of a lock is one word of at most {_ID_LIMIT} characters')
-    if lock_id != lock_id.strip() or not lock_id.isprintable():
-        raise BadLockError('the "ID" of a lock is printable text')
-    return lock_id
+    if not isinstance(lock_id, str):
+        raise BadLockError('the "ID" of a lock is text')
+    return given_lock_id(lock_id)

@@ -16,6 +16,7 @@ HEADER_SECONDS = 15.0
 BODY_GRACE = 20.0
 BODY_RATE = 8 * 1024
 READER_SECONDS = 60.0
+LINGER_SECONDS = 1.0
 _TOO_MUCH = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"connection: close\r\ncontent-length: 0\r\n\r\n"
@@ -31,15 +32,20 @@ class PatientProtocol(HttpToolsProtocol):
         self.in_body = False
         self.received = 0
         self.blocked_since: float | None = None
+        self.refused = False
 
     def data_received(self, data: bytes) -> None:
+        if self.refused:
+            return
         if self.since is None:
             self.since = time.monotonic()
         self.received += len(data)
         super().data_received(data)
         if not self.in_body and self.received > HEADER_LIMIT and self.since is not None:
+            self.refused = True
             self.transport.write(_TOO_MUCH)
-            self.transport.close()
+            # Closing on unread data would reset the connection and take the answer with it.
+            self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
     def on_headers_complete(self) -> None:
         self.in_body = True

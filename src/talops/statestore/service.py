@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from talops.statestore.exchange import JSON_TYPE, Response, document_response, refusal
 from talops.statestore.intake import Intake, RefusedError
 from talops.statestore.lockinfo import LIMIT as LOCK_LIMIT
-from talops.statestore.lockinfo import describe, parse_lock, parse_unlock
+from talops.statestore.lockinfo import describe, given_lock_id, parse_lock, parse_unlock
 from talops.statestore.model import Actor, AuditEntry, Draft, Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Service:
             content.md5,
             call.actor,
             self._clock(),
-            request.query("ID"),
+            given_lock_id(request.query("ID")),
             request.query("force") in _TRUE,
             "",
             content.sealed_key,
