@@ -107,7 +107,7 @@ async def test_nobody_listens(authority: Authority) -> None:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         async with Talos.connect("127.0.0.1", authority.credentials(), port=port) as talos:
-            with pytest.raises(NodeDownError, match="cannot connect"):
+            with pytest.raises(NodeDownError, match="cannot connect: Connection refused"):
                 await talos.machine.bootstrap()
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from talops.cli.options import Directory
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _split(values: list[str] | None) -> tuple[str, ...]:
 
 
 def _options(
-    ctx: typer.Context,
+    directory: Directory = None,
     talosconfig: Annotated[
         Path | None,
         typer.Option(
@@ -164,7 +165,7 @@ def _options(
     ] = Format.TEXT,
 ) -> Session:
     return Session(
-        directory=ctx.find_root().obj or Path.cwd(),
+        directory=directory or Path.cwd(),
         talosconfig=talosconfig,
         context=context,
         nodes=_split(nodes),

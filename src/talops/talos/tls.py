@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import ssl
 from typing import TYPE_CHECKING
 
@@ -91,8 +93,12 @@ async def closes_at_once(host: str, port: int, context: ssl.SSLContext) -> bool:
 
 
 def unreachable(error: OSError, where: str) -> TalopsError:
+    # asyncio puts words of its own into strerror; the number's text is the one people know.
+    reason = error.strerror or str(error)
+    if error.errno is not None and not isinstance(error, socket.gaierror):
+        reason = os.strerror(error.errno)
     return NodeDownError(
-        f"cannot connect: {error.strerror or error}",
+        f"cannot connect: {reason}",
         where=where,
         hint="check that the node is up and that port 50000 is open to you",
     )
