@@ -94,7 +94,14 @@ def test_a_kubeconfig_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a: [", "current-context: x\n", "current-context: x\ncontexts: []\n", CONFIG % ("!", "!")],
+    [
+        "",
+        "a: [",
+        "current-context: x\n",
+        "current-context: x\ncontexts: []\n",
+        CONFIG % ("!", "!"),
+        CONFIG % (b64("CA"), b64("CERT")),  # names a key file that does not exist
+    ],
 )
 def test_a_broken_kubeconfig_is_refused(text: str) -> None:
     """As an error with its place, not as a traceback."""
@@ -107,7 +114,10 @@ def test_a_useless_client_certificate_is_refused() -> None:
     text = (CONFIG % (b64("CA"), b64("CERT"))).replace(
         "client-key: key.pem", f"client-key-data: {b64('K-E-Y')}"
     )
-    config = parse(text.replace(f"certificate-authority-data: {b64('CA')}", "x: y"))
-    with pytest.raises(TalopsError, match="cannot be used") as caught:
-        config.ssl_context()
-    assert "K-E-Y" not in str(caught.value)
+    for config in (
+        parse(text.replace(f"certificate-authority-data: {b64('CA')}", "x: y")),
+        parse(text),
+    ):
+        with pytest.raises(TalopsError, match="cannot be used") as caught:
+            config.ssl_context()
+        assert "K-E-Y" not in str(caught.value)

@@ -57,6 +57,23 @@ async def test_values_are_set_and_read(sops: Sops) -> None:
     assert PLAIN not in texts_below(sops.root)
 
 
+async def test_values_are_text(sops: Sops) -> None:
+    """What looks like a number or a boolean comes back letter by letter."""
+    vault = Vault.of(sops)
+    values = {name: Secret(name) for name in ("007", "yes", "null", "1e3", " padded ", "0x1F")}
+    await vault.write(values)
+    assert await vault.read() == values
+
+
+async def test_nobody_encrypts_for_others_only(sops: Sops) -> None:
+    """A rule without the key at hand is found before the first file is written."""
+    (sops.root / ".sops.yaml").write_text(rules_text([AgeKey.generate().recipient]))
+    vault = Vault.of(sops)
+    with pytest.raises(DeniedError, match="cannot open"):
+        await vault.write({"a": Secret(PLAIN)})
+    assert not vault.file.exists()
+
+
 async def test_a_foreign_key_is_named(sops: Sops, key: AgeKey) -> None:
     """The refusal says which file, for whom it is and what is at hand."""
     vault = Vault.of(sops)

@@ -197,11 +197,16 @@ def _show(event: object) -> None:
 
 
 def _ask(name: str) -> Secret:
+    from talops.errors import TalopsError
     from talops.redaction import Secret
 
     if sys.stdin.isatty():
-        return Secret(typer.prompt(name, hide_input=True, confirmation_prompt=True, err=True))
-    return Secret(sys.stdin.read().removesuffix("\n"))
+        text = typer.prompt(name, hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        text = sys.stdin.read().removesuffix("\n")
+    if not text:
+        raise TalopsError("the value is empty", hint=f"talops secrets set {name} --generate")
+    return Secret(text)
 
 
 def _random() -> Secret:

@@ -35,22 +35,28 @@ class Kubeconfig:
     insecure: bool = False
 
     def ssl_context(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(cadata=self.ca)
-        if self.insecure:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if self.certificate and self.key:
-            # OpenSSL wants a path; a nameless file in memory has one and leaves nothing behind.
-            with _in_memory(self.certificate + "\n" + self.key.reveal()) as path:
-                try:
-                    context.load_cert_chain(path)
-                except (ssl.SSLError, ValueError) as error:
-                    raise TalopsError(
-                        f"the client certificate and its key cannot be used: {error}",
-                        where=f"context {self.context}",
-                        hint="talops kubeconfig fetches a new one",
-                    ) from None
+        try:
+            context = ssl.create_default_context(cadata=self.ca)
+            if self.insecure:
+                context.check_hostname = False
+                context.verify_mode = ssl.CERT_NONE
+            if self.certificate and self.key:
+                self._load_client_certificate(context)
+        except (ssl.SSLError, ValueError) as error:
+            raise TalopsError(
+                f"a certificate or key in it cannot be used: {error}",
+                where=f"kubeconfig, context {self.context}",
+                hint="fetch the kubeconfig again: talops up --only kubeconfig",
+            ) from None
         return context
+
+    def _load_client_certificate(self, context: ssl.SSLContext) -> None:
+        assert self.certificate
+        assert self.key
+        # OpenSSL wants a path; a nameless file in memory has one and leaves nothing behind.
+        with _in_memory(self.certificate + "\n" + self.key.reveal()) as path:
+            # An empty password, lest OpenSSL asks on the terminal for that of an encrypted key.
+            context.load_cert_chain(path, password="")
 
 
 def load(path: Path, context: str | None = None) -> Kubeconfig | None:
@@ -77,6 +83,8 @@ def parse(
         raise TalopsError(f"is no kubeconfig: {error!r} is missing or wrong", where=where) from None
     except (binascii.Error, UnicodeDecodeError):
         raise TalopsError("holds data that is no base64", where=where) from None
+    except OSError as error:
+        raise TalopsError(f"names a file that cannot be read: {error}", where=where) from None
 
 
 def _read(document: dict[str, Any], folder: Path, wanted: str | None) -> Kubeconfig:

@@ -68,10 +68,19 @@ class Interruption:
     def on_signals(self) -> Iterator[None]:
         """While inside, signals that would end the process ask this object instead."""
         loop = asyncio.get_running_loop()
+
+        def let_go() -> None:
+            for number in SIGNALS:
+                loop.remove_signal_handler(number)
+
+        def heard() -> None:
+            self.request()
+            if self.requests > 1:  # a third one must work even if a step does not let go
+                let_go()
+
         for number in SIGNALS:
-            loop.add_signal_handler(number, self.request)
+            loop.add_signal_handler(number, heard)
         try:
             yield
         finally:
-            for number in SIGNALS:
-                loop.remove_signal_handler(number)
+            let_go()

@@ -39,9 +39,16 @@ async def staged_files(root: Path) -> dict[str, str]:
 
 
 async def hooks_directory(root: Path) -> Path | None:
-    """None outside of a repository."""
-    code, out = await _git(root, "rev-parse", "--git-path", "hooks")
-    return None if code else root / out.decode().strip()
+    """None outside of a repository, and where hooks are shared with other repositories."""
+    code, out = await _git(root, "rev-parse", "--git-common-dir", "--git-path", "hooks")
+    if code:
+        return None
+    own, hooks = (_real(root / line) for line in out.decode().splitlines())
+    return hooks if hooks.is_relative_to(own) else None
+
+
+def _real(path: Path) -> Path:
+    return path.resolve()
 
 
 def read_text(root: Path, name: str) -> str | None:

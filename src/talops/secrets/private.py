@@ -74,6 +74,7 @@ def _sweep(base: Path) -> None:
     """Remove what a killed talops and its killed guard left behind."""
     for path in base.glob(f"{PREFIX}*"):
         pid = path.name.removeprefix(PREFIX).split("-", maxsplit=1)[0]
-        mine = path.stat().st_uid == os.getuid()
-        if mine and not Path(f"/proc/{pid}").exists():
-            shutil.rmtree(path, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another edit has just ended
+            mine = path.stat().st_uid == os.getuid()
+            if mine and not Path(f"/proc/{pid}").exists():
+                shutil.rmtree(path, ignore_errors=True)

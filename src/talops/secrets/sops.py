@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import DeniedError, TalopsError, ToolError
-from talops.secrets.metadata import read_recipients
+from talops.secrets.metadata import read_recipients, recipients_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +36,14 @@ class Sops:
         code, out, err = await self._run(["decrypt", str(file)], keys=self.keys)
         if code:
             raise self._refusal(file, code, err)
+        return out
+
+    async def decrypt_text(self, text: str, file: Path) -> str:
+        """As `decrypt`, for what is going to be the content of `file`."""
+        words = ["decrypt", "--filename-override", str(file)]
+        code, out, err = await self._run(words, stdin=text, keys=self.keys)
+        if code:
+            raise self._refusal(file, code, err, text)
         return out
 
     async def encrypt(self, text: str, file: Path) -> str:
@@ -133,9 +141,9 @@ class Sops:
         finally:
             os.close(descriptor)
 
-    def _refusal(self, file: Path, code: int, err: str) -> TalopsError:
+    def _refusal(self, file: Path, code: int, err: str, text: str | None = None) -> TalopsError:
         if code == _NO_KEY:
-            return self._no_key(file)
+            return self._no_key(file, text)
         if code == _MAC_MISMATCH:
             return ToolError(
                 "the encrypted file was changed by hand: its MAC does not fit",
@@ -144,8 +152,9 @@ class Sops:
             )
         return ToolError(f"sops failed: {_last_line(err) or f'exit code {code}'}", where=str(file))
 
-    def _no_key(self, file: Path) -> DeniedError:
-        wanted = ", ".join(sorted(read_recipients(file) or ())) or "nobody"
+    def _no_key(self, file: Path, text: str | None) -> DeniedError:
+        found = read_recipients(file) if text is None else recipients_of(text, file.name)
+        wanted = ", ".join(sorted(found or ())) or "nobody"
         have = ", ".join(sorted(self.keys.recipients)) if self.keys else "no key"
         return DeniedError(
             f"the age key at hand cannot open it: it is for {wanted}, at hand is {have}",

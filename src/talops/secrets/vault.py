@@ -9,9 +9,10 @@ import secrets
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 from talops.errors import TalopsError
 from talops.files import PRIVATE, write_atomic
@@ -47,10 +48,19 @@ class Vault:
         """Every value; an encrypted file that is not there yet holds none."""
         if not self.file.exists():
             return {}
-        document = YAML(typ="safe").load(await self.sops.decrypt(self.file)) or {}
-        if not isinstance(document, dict):
+        return self._parse(await self.sops.decrypt(self.file))
+
+    def _parse(self, text: str) -> dict[str, Secret]:
+        """Values as they are written: 007 and yes are no number and no boolean here."""
+        root: Any = YAML(typ="safe", pure=True).compose(text)
+        if root is None:
+            return {}
+        flat = isinstance(root, MappingNode) and all(
+            isinstance(value, ScalarNode) for _, value in root.value
+        )
+        if not flat:
             raise TalopsError("this must be a flat map of names to values", where=str(self.file))
-        return {str(k): Secret(str(v)) for k, v in document.items() if v is not None}
+        return {key.value: Secret(value.value) for key, value in root.value}
 
     async def write(self, values: Mapping[str, Secret]) -> list[str]:
         """Set these values and prove that they can be read; the names that changed."""
@@ -59,17 +69,22 @@ class Vault:
         if not changed:
             return []
         if not self.file.exists():
-            text = _yaml({name: values[name].reveal() for name in changed})
-            write_atomic(self.file, await self.sops.encrypt(text, self.file), mode=PRIVATE)
+            await self._create({name: values[name] for name in changed})
         else:
             with replacing(self.file) as copy:
                 for name in changed:
                     await self.sops.set_value(copy, name, json.dumps(values[name].reveal()))
-                await self._prove(copy, {**before, **values})
+                self._prove(await self.sops.decrypt(copy), {**before, **values})
         return changed
 
-    async def _prove(self, file: Path, wanted: Mapping[str, Secret]) -> None:
-        if await Vault(self.sops, file).read() != wanted:
+    async def _create(self, values: Mapping[str, Secret]) -> None:
+        plain = _yaml({name: value.reveal() for name, value in values.items()})
+        sealed = await self.sops.encrypt(plain, self.file)
+        self._prove(await self.sops.decrypt_text(sealed, self.file), values)
+        write_atomic(self.file, sealed, mode=PRIVATE)
+
+    def _prove(self, text: str, wanted: Mapping[str, Secret]) -> None:
+        if self._parse(text) != wanted:
             raise TalopsError("the new file does not read back as written", where=str(self.file))
 
 
