@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from talops.errors import ConflictError
+from talops.errors import ConflictError, InventoryError
 from talops.events import Event, Note, RunFinished
 from talops.pipeline.history import find_run, list_runs, read_events
 from talops.pipeline.session import Recorder, RunRequest, run_recorded
@@ -46,6 +46,34 @@ async def test_a_run_outlives_its_display(tmp_path: Path) -> None:
     events = [e for _, e in read_events(find_run(tmp_path / ".talops", "last"))]
     assert any(isinstance(e, Note) and "display is gone" in e.message for e in events)
     assert isinstance(events[-1], RunFinished)
+
+
+async def test_a_run_outlives_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is said once; the change is made all the same."""
+    shown: list[Event] = []
+
+    def full(self: object, event: Event) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("talops.pipeline.rundir.RunDirectory.record", full)
+    stage = One()
+    result = await run_recorded(
+        RunRequest("up", "demo", tmp_path), lambda _: [stage], view=shown.append
+    )
+    assert (result.exit_code, stage.done) == (0, True)
+    notes = [e.message for e in shown if isinstance(e, Note)]
+    assert notes == ["the record of this run is incomplete: [Errno 28] No space left on device"]
+
+
+async def test_a_run_that_cannot_be_built_is_recorded(tmp_path: Path) -> None:
+    """The error is the result, with its exit code, and no run seems to be killed."""
+
+    def build(recorder: Recorder) -> list[One]:
+        raise InventoryError("no nodes", where="nodes.yaml")
+
+    result = await run_recorded(RunRequest("up", "demo", tmp_path), build, view=lambda _: None)
+    assert result.exit_code == 3
+    assert find_run(tmp_path / ".talops", "last").status == "failed"
 
 
 async def test_a_second_run_is_refused_and_leaves_no_trace(tmp_path: Path) -> None:

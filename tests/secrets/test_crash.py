@@ -66,11 +66,16 @@ async def finish(program: Path, root: Path) -> str:
     return (await Vault.of(made.sops).read())["tfstate_password"].reveal()
 
 
-def test_nothing_plain_is_left_by_a_kill(tool: Callable[[str], Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "stride", [3, pytest.param(1, marks=pytest.mark.chaos)], ids=["sample", "everywhere"]
+)
+def test_nothing_plain_is_left_by_a_kill(
+    tool: Callable[[str], Path], tmp_path: Path, stride: int
+) -> None:
     """Until it is proven to be encrypted the password stays in cluster.yaml, and only there."""
-    program, number = tool("sops"), 0
+    program, number = tool("sops"), 1 - stride
     while True:
-        number += 1
+        number += stride
         assert number < 40
         root = tmp_path / f"repo{number}"
         root.mkdir()

@@ -96,6 +96,7 @@ class _Session:
         self.request = request
         self.run_id = run
         self.view = view
+        self.recording = True
         self.inventory = fingerprint(request.inventory)
         self.diary_file = home / "checkpoint.json"
         self.last = load(self.diary_file)
@@ -110,9 +111,14 @@ class _Session:
         with self.directory:
             interruption.say = lambda text: self.emit(Note(text, level="warning"))
             self._save()
-            stages = build(Recorder(self.run_id, self.directory, self.emit))
-            self._announce([stage.name for stage in stages])
-            result = await self._guarded(stages, interruption)
+            try:
+                stages = build(Recorder(self.run_id, self.directory, self.emit))
+            except TalopsError as error:
+                self._announce([])
+                result = self._finish(RunResult(RunStatus.FAILED, (), 0.0, error))
+            else:
+                self._announce([stage.name for stage in stages])
+                result = await self._guarded(stages, interruption)
             self._save(finished=True)
             return result
 
@@ -124,23 +130,32 @@ class _Session:
         except (Exception, asyncio.CancelledError) as bug:
             self._finish(RunResult(RunStatus.FAILED, (), 0.0, TalopsError(f"bug: {bug!r}")))
             raise
-        self._finish(result)
-        return result
+        return self._finish(result)
 
     def emit(self, event: Event) -> None:
-        self.directory.record(event)
+        self._record(event)
         if isinstance(event, StageFinished):
             self.diary = self.diary.stage(event.stage, event.status)
             self._save()
         self._show(mask(event, self.directory.redact))
 
+    # Neither a full disk nor a closed terminal may tear a change that is under way: the one that
+    # still works says so, and the run goes on.
+
+    def _record(self, event: Event) -> None:
+        try:
+            self.directory.record(event)
+        except OSError as error:
+            if self.recording:
+                self.recording = False
+                self._show(Note(f"the record of this run is incomplete: {error}", level="warning"))
+
     def _show(self, event: Event) -> None:
         try:
             self.view(event)
         except OSError as gone:
-            # A closed pipe or terminal must not tear a change; the record goes on.
             self.view = _blind
-            self.directory.record(Note(f"the display is gone: {gone}", level="warning"))
+            self._record(Note(f"the display is gone: {gone}", level="warning"))
 
     def _announce(self, stages: list[str]) -> None:
         request, last = self.request, self.last
@@ -161,11 +176,12 @@ class _Session:
         if last.run and not last.finished:
             self.emit(Note(f"the last run ({last.run}) was cut off; looking again"))
 
-    def _finish(self, result: RunResult) -> None:
+    def _finish(self, result: RunResult) -> RunResult:
         self.directory.finish(result)
         error = result.error.as_dict() if result.error else None
         commands = tuple(self.request.next_commands(result))
         self.emit(RunFinished(self.run_id, result.status, result.seconds, error, commands))
+        return result
 
     def _save(self, *, finished: bool = False) -> None:
         if self.request.options.dry_run:  # a look changes nothing, not even the diary
