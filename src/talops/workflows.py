@@ -9,9 +9,12 @@ from talops.stages.apply_config import ApplyConfig
 from talops.stages.bootstrap import Bootstrap
 from talops.stages.bundle import SecretsFile
 from talops.stages.configure import Configure
+from talops.stages.destroy import Destroy
+from talops.stages.forget import Forget
 from talops.stages.images import Images
 from talops.stages.kubeconfig import FetchKubeconfig
 from talops.stages.provision import Provision
+from talops.stages.reset_nodes import ResetNodes
 from talops.stages.verify import Verify
 
 if TYPE_CHECKING:
@@ -19,6 +22,26 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import AnyStage
     from talops.stages.site import Site
     from talops.tofu.policy import Policy
+
+
+def down(
+    site: Site, recorder: Recorder, *, force: bool, every_layer: bool, keep_state: bool
+) -> list[AnyStage]:
+    """Back to nothing: nodes leave, VMs go, and what spoke of them is forgotten."""
+    secrets = SecretsFile(site, recorder.learn)
+    recorder.learn(*site.credentials.values())
+
+    def report(name: str) -> Reporter:
+        return Reporter(name, recorder.emit)
+
+    destroy: list[AnyStage] = [
+        Destroy(site, report("destroy"), every_layer=every_layer, keep_state=keep_state)
+    ]
+    return [
+        ResetNodes(site, secrets, report("reset"), force=force),
+        *(destroy if site.cluster.proxmox else []),
+        Forget(site, report("forget")),
+    ]
 
 
 def up(site: Site, recorder: Recorder, policy: Policy) -> list[AnyStage]:

@@ -132,6 +132,16 @@ def test_hostile_yaml_never_raises(inventory: Path, text: str) -> None:
     assert all(problem.position.file for problem in loaded.problems)
 
 
+def test_colons_inside_brackets_are_text(tmp_path: Path) -> None:
+    """MAC addresses and URLs need no quotes, wherever they stand."""
+    (tmp_path / "x.yaml").write_text(
+        "a: {mac: bc:24:11:00:00:01}\nb: [https://host:8006]\n", encoding="utf-8"
+    )
+    document, problems = read(tmp_path / "x.yaml", tmp_path)
+    assert not problems
+    assert document.data == {"a": {"mac": "bc:24:11:00:00:01"}, "b": ["https://host:8006"]}
+
+
 def test_scalars_are_yaml_1_2(tmp_path: Path) -> None:
     """Numbers as YAML 1.2 has them: no octal surprise, no sexagesimal times, `yes` is a text."""
     (tmp_path / "x.yaml").write_text(

@@ -49,8 +49,10 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
         [
             (
                 "serial_device {}",
-                'serial_device {}\n  hostpci {\n    device = "hostpci0"\n    mapping = "gpu0"\n'
-                "    pcie = true\n    rombar = true\n  }",
+                (
+                    'serial_device {}\n  hostpci {\n    device = "hostpci0"\n    mapping = "gpu0"\n'
+                    "    pcie = true\n    rombar = true\n  }"
+                ),
             )
         ],
         RESTART,

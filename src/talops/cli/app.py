@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "inventory": "talops.cli.inventory",
     "configure": "talops.cli.configure",
     "up": "talops.cli.up",
+    "down": "talops.cli.down",
     "runs": "talops.cli.runs",
     "secrets": "talops.cli.secrets",
     "talos": "talops.cli.talos",

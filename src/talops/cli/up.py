@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,14 +11,8 @@ from talops.cli.options import Directory, Format, Output
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from talops.pipeline.planning import Plan
     from talops.pipeline.result import RunResult
-    from talops.pipeline.selection import Selection
     from talops.stages.site import Site
-    from talops.tofu.policy import Policy
-    from talops.views.choose import View
 
 Names = Annotated[list[str] | None, typer.Option(help="Name of a VM; repeatable.")]
 
@@ -66,6 +58,9 @@ def up(
     output: Output = Format.TEXT,
 ) -> None:
     """Bring the cluster up, or back to what the inventory says; stop it and run it again freely."""
+    from talops import workflows
+    from talops.cli.running import Job, agreed, run_job
+    from talops.cli.site import site_of
     from talops.pipeline.selection import Selection
     from talops.tofu.policy import Policy
 
@@ -79,74 +74,20 @@ def up(
         tuple(skip or ()),
     )
     policy = Policy(frozenset(allow_replace or ()), frozenset(allow_destroy or ()))
-    result = _run(directory, wanted, policy, nodes, max_parallel, output, dry_run=dry_run, yes=yes)
-    if result.error:
-        raise result.error
-    raise typer.Exit(result.exit_code)
-
-
-def _run(
-    directory: Path,
-    selection: Selection,
-    policy: Policy,
-    nodes: str,
-    max_parallel: int,
-    output: Format,
-    *,
-    dry_run: bool,
-    yes: bool,
-) -> RunResult:
-    from talops.cli.site import site_of
-    from talops.views.choose import open_view
-
     site = site_of(directory, _pattern(nodes))
-    with open_view(json=output is Format.JSON, out=sys.stdout, err=sys.stderr) as view:
-        return asyncio.run(
-            _recorded(site, selection, policy, max_parallel, view, dry_run=dry_run, yes=yes)
+    run_job(
+        Job(
+            command="up",
+            site=site,
+            build=lambda recorder: workflows.up(site, recorder, policy),
+            selection=wanted,
+            confirm=agreed(yes, "talops up --yes"),
+            next_commands=lambda result: _next(site, result),
+            output=output,
+            dry_run=dry_run,
+            max_parallel=max_parallel,
         )
-
-
-async def _recorded(
-    site: Site,
-    selection: Selection,
-    policy: Policy,
-    max_parallel: int,
-    view: View,
-    *,
-    dry_run: bool,
-    yes: bool,
-) -> RunResult:
-    from talops import workflows
-    from talops.pipeline.interrupt import Interruption
-    from talops.pipeline.runner import Options
-    from talops.pipeline.session import RunRequest, run_recorded
-
-    async def confirm(plan: Plan) -> bool:
-        return yes or await asyncio.to_thread(_ask, plan, view)
-
-    request = RunRequest(
-        command="up",
-        cluster=site.cluster.name,
-        root=site.root,
-        inventory=[site.root / "cluster.yaml", site.root / "nodes.yaml"],
-        options=Options(selection, dry_run, max_parallel, confirm),
-        next_commands=lambda result: _next(site, result),
     )
-    interruption = Interruption()
-    with interruption.on_signals():
-        return await run_recorded(
-            request,
-            lambda recorder: workflows.up(site, recorder, policy),
-            view=view,
-            interruption=interruption,
-        )
-
-
-def _ask(plan: Plan, view: View) -> bool:
-    if not sys.stdin.isatty():
-        raise TalopsError("nobody is here to agree to the plan", hint="talops up --yes")
-    with view.paused():
-        return bool(typer.confirm(f"{plan.changes} changes. Go on?", err=True))
 
 
 def _next(site: Site, result: RunResult) -> list[str]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES = 10 * 1024 * 1024
+# The slow parser takes a second for this many.
+SLOW_BYTES = 200_000
 # 1,000 nodes with every key set are some 40,000 values; an alias bomb passes this in no time.
 MAX_VALUES = 1_000_000
 MAX_DEPTH = 60
@@ -133,7 +135,7 @@ def _compose(text: str, name: str) -> Any:
             "an inventory needs four levels at most",
         )
     try:
-        return YAML(typ="safe", pure=False).compose(text)
+        return _parse(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Position(name, mark.line + 1, mark.column + 1) if mark else Position(name)
@@ -145,6 +147,23 @@ def _compose(text: str, name: str) -> Any:
         raise _problem(
             "yaml", Position(name), f"not valid YAML: {what}", "check quotes and indentation"
         ) from None
+
+
+def _parse(text: str) -> Any:
+    """By the C parser; what it refuses is given to the slow one, which knows YAML 1.2 better.
+
+    In `{mac: aa:bb:cc:dd:ee:ff}` and `[https://host:1]` the C parser takes the colons for keys.
+    """
+    try:
+        return YAML(typ="safe", pure=False).compose(text)
+    except MarkedYAMLError:
+        if len(text) > SLOW_BYTES:
+            raise
+        try:
+            return YAML(typ="safe", pure=True).compose(text)
+        except YAMLError:
+            pass
+        raise
 
 
 def _yaml_hint(problem: str) -> str:

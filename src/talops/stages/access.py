@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from talops.files import PRIVATE, write_atomic
 from talops.redaction import Secret
 from talops.render.backend import backend_environment, provider_environment
 from talops.render.layers import layers
@@ -49,6 +51,28 @@ def engine(site: Site, layer: Layer, emit: Emit) -> Engine:
     secret = {name: Secret(value) for name, value in every.items() if _SECRET.fullmatch(name)}
     plain = {name: value for name, value in every.items() if name not in secret}
     return Engine(site.engine, layer, environment=plain, credentials=secret, emit=emit)
+
+
+async def ensure_init(site: Site, layer: Layer, running: Engine) -> None:
+    """`init` once per set of files and addresses that it depends on; it takes seconds each time."""
+    stamp = site.root / HOME / f"{layer.slug}.init"
+    fingerprint = _init_fingerprint(site, layer)
+    known = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
+    if known == fingerprint and (layer.path / ".terraform").is_dir():
+        return
+    await running.init(["-reconfigure"] if site.cluster.state.kind != "local" else [])
+    write_atomic(stamp, fingerprint, mode=PRIVATE)
+
+
+def _init_fingerprint(site: Site, layer: Layer) -> str:
+    digest = hashlib.sha256(str(site.engine).encode())
+    for name in ("backend.tf", "versions.tf", ".terraform.lock.hcl"):
+        file = layer.path / name
+        digest.update(file.read_bytes() if file.exists() else b"-")
+    given = variables(site, layer)
+    for name in ("TF_CLI_CONFIG_FILE", "TF_HTTP_ADDRESS", "AWS_ENDPOINT_URL_S3"):
+        digest.update(given.get(name, "").encode())
+    return digest.hexdigest() + "\n"
 
 
 def applier(site: Site, layer: Layer, running: Engine, policy: Policy, healthy: Healthy) -> Applier:

@@ -54,6 +54,8 @@ class Provision:
         self._report = report
         self._policy = policy or Policy()
         self._ready: set[str] = set()
+        # The last look found nothing to do, and nothing was done since: no need to look again.
+        self._clean = False
 
     @property
     def _layers(self) -> list[Layer]:
@@ -69,6 +71,7 @@ class Provision:
             # A layer reads what earlier ones made, so its plan means something only after them.
             seen[layer.name] = None if unmade else await self._judged(layer)
             unmade = unmade or bool(seen[layer.name])
+        self._clean = not unmade
         return Facts(seen)
 
     def plan(self, facts: Facts) -> list[LayerChange]:
@@ -81,6 +84,7 @@ class Provision:
         return changes
 
     async def apply(self, change: LayerChange) -> None:
+        self._clean = False
         layer = next(layer for layer in self._layers if layer.name == change.layer)
         engine = await self._engine(layer)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
@@ -88,6 +92,13 @@ class Provision:
                 await self._applier(layer, engine).apply(saved)
 
     async def verify(self) -> None:
+        if not self._clean:
+            await self._no_drift()
+        await self._check_outputs()
+        await self._nodes_answer()
+
+    async def _no_drift(self) -> None:
+        """A second plan must be empty, or the next run would change things again."""
         facts = await self.observe()
         if isinstance(facts, Absent):
             raise TalopsError(facts.reason)
@@ -99,8 +110,6 @@ class Provision:
                 where=name,
                 hint=f"talops infra plan --layer {name}",
             )
-        await self._check_outputs()
-        await self._nodes_answer()
 
     async def _judged(self, layer: Layer) -> tuple[Judged, ...]:
         engine = await self._engine(layer)
@@ -113,7 +122,7 @@ class Provision:
     async def _engine(self, layer: Layer) -> Engine:
         engine = access.engine(self._site, layer, self._report.event)
         if layer.name not in self._ready:
-            await engine.init()
+            await access.ensure_init(self._site, layer, engine)
             self._ready.add(layer.name)
         return engine
 

@@ -1,0 +1,85 @@
+"""Run a workflow: view, signals, record, and the question before anything changes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from talops.cli.options import Format
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from talops.pipeline.planning import Plan
+    from talops.pipeline.result import RunResult
+    from talops.pipeline.selection import Selection
+    from talops.pipeline.session import BuildStages
+    from talops.stages.site import Site
+    from talops.views.choose import View
+
+Confirm = Callable[["Plan", "View"], Awaitable[bool]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run as a command asks for it."""
+
+    command: str
+    site: Site
+    build: BuildStages
+    selection: Selection
+    confirm: Confirm
+    next_commands: Callable[[RunResult], list[str]]
+    output: Format = Format.TEXT
+    dry_run: bool = False
+    max_parallel: int = 10
+
+
+def run_job(job: Job) -> None:
+    """Ends the command with the run's own exit code; the view has told the rest."""
+    from talops.views.choose import open_view
+
+    with open_view(json=job.output is Format.JSON, out=sys.stdout, err=sys.stderr) as view:
+        result = asyncio.run(_recorded(job, view))
+    raise typer.Exit(result.exit_code)
+
+
+async def _recorded(job: Job, view: View) -> RunResult:
+    from talops.pipeline.interrupt import Interruption
+    from talops.pipeline.runner import Options
+    from talops.pipeline.session import RunRequest, run_recorded
+
+    root = job.site.root
+    request = RunRequest(
+        command=job.command,
+        cluster=job.site.cluster.name,
+        root=root,
+        inventory=[root / "cluster.yaml", root / "nodes.yaml"],
+        options=Options(
+            job.selection, job.dry_run, job.max_parallel, lambda plan: job.confirm(plan, view)
+        ),
+        next_commands=job.next_commands,
+    )
+    interruption = Interruption()
+    with interruption.on_signals():
+        return await run_recorded(request, job.build, view=view, interruption=interruption)
+
+
+def agreed(yes: bool, hint: str) -> Confirm:
+    """A plain yes-or-no question about the plan, unless it was answered by a flag."""
+
+    async def confirm(plan: Plan, view: View) -> bool:
+        return yes or await asyncio.to_thread(_ask, plan, view, hint)
+
+    return confirm
+
+
+def _ask(plan: Plan, view: View, hint: str) -> bool:
+    if not sys.stdin.isatty():
+        raise TalopsError("nobody is here to agree to the plan", hint=hint)
+    with view.paused():
+        return bool(typer.confirm(f"{plan.changes} changes. Go on?", err=True))

@@ -1,0 +1,63 @@
+"""Stage `forget`: files that speak of a cluster which is no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.files import PRIVATE, write_atomic
+from talops.kube import kubeconfig_file
+from talops.pipeline.stage import Change
+from talops.stages.bootstrap import RECORD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.pipeline.stage import Reporter
+    from talops.stages.site import Site
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The cluster's secrets are not among them: with them the same cluster can come back."""
+
+    has_context: bool
+    has_record: bool
+
+
+class Forget:
+    name = "forget"
+    independent = False
+
+    def __init__(self, site: Site, report: Reporter) -> None:
+        self._site = site
+        self._report = report
+
+    @property
+    def _record(self) -> Path:
+        return self._site.root / RECORD
+
+    async def observe(self) -> Facts:
+        context = kubeconfig_file.entry(self._site.kubeconfig, self._site.cluster.name)
+        return Facts(context is not None, self._record.exists())
+
+    def plan(self, facts: Facts) -> list[Change]:
+        changes = []
+        if facts.has_record:
+            changes.append(Change("remove", RECORD, "etcd may be founded again"))
+        if facts.has_context:
+            changes.append(Change("remove", self._site.kubeconfig.name, "its context"))
+        return changes
+
+    async def apply(self, change: Change) -> None:
+        if change.target == RECORD:
+            self._record.unlink(missing_ok=True)
+            return
+        left = kubeconfig_file.without(self._site.kubeconfig, self._site.cluster.name)
+        if left is None:
+            self._site.kubeconfig.unlink(missing_ok=True)
+        else:
+            write_atomic(self._site.kubeconfig, left, mode=PRIVATE)
+
+    async def verify(self) -> None:
+        """Nothing more to prove: both files were written or removed in one step."""
