@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from talops.machineconfig import bundle as bundles
+from talops.machineconfig.contract import Contract
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +49,7 @@ def test_new_secrets_are_private_and_never_overwritten(talops: Talops, dev: Path
     path = dev / "talos" / "talsecret.yaml"
     text = path.read_text(encoding="utf-8")
     assert mode(path) == 0o600
-    bundles.from_yaml(text, where="x")
+    assert bundles.from_yaml(text, where="x").contract is Contract.V1_13
     again = talops("talos", "gen-secrets", "--plain", "-C", dev)
     assert again.code == 1
     assert "never overwritten" in again.err
@@ -222,5 +224,13 @@ def test_encrypted_secrets(
     assert "ENC[AES256_GCM" in path.read_text(encoding="utf-8")
     assert "LS0tLS1CRUdJTi" not in path.read_text(encoding="utf-8")
     assert [p.name for p in path.parent.iterdir()] == [path.name]
+    decrypted = subprocess.run(
+        [tool("sops"), "decrypt", path],
+        env={"SOPS_AGE_KEY_FILE": str(dev / "age.key"), "HOME": str(dev)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert bundles.from_yaml(decrypted, where="x").contract is Contract.V1_13
     assert talops("talos", "gen-config", "-C", dev).code == 0
     assert talops("talos", "gen-secrets", "-C", dev).code == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -60,6 +61,17 @@ def test_round_trip(bundle: Bundle) -> None:
     again = bundles.from_yaml(text, where="secrets.yaml")
     assert again == bundle
     assert again.to_yaml() == text
+
+
+def test_the_contract_is_kept_in_a_comment(bundle: Bundle) -> None:
+    """The file stays talosctl's; talops finds the contract that it was made for."""
+    text = replace(bundle, contract=Contract.V1_12).to_yaml()
+    assert text.startswith("# ")
+    assert text.endswith(bundle.to_yaml())
+    assert bundles.from_yaml(text, where="x").contract is Contract.V1_12
+    assert bundles.from_yaml(bundle.to_yaml(), where="x").contract is None
+    with pytest.raises(TalopsError, match=r"contract v1\.99 is not one"):
+        bundles.from_yaml(text.replace("v1.12", "v1.99"), where="x")
 
 
 def test_import_from_a_control_plane(bundle: Bundle) -> None:

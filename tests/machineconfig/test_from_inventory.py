@@ -124,6 +124,24 @@ def test_node(tmp_path: Path, text: str, field: str, value: Any) -> None:
     assert getattr(node, field) == value
 
 
+@pytest.mark.parametrize(
+    ("text", "pinned", "expected"),
+    [
+        ("", None, Contract.V1_13),
+        ("", Contract.V1_12, Contract.V1_12),
+        ("talos_contract: v1.13\n", Contract.V1_12, Contract.V1_13),
+    ],
+)
+def test_an_upgrade_does_not_change_the_contract(
+    tmp_path: Path, text: str, pinned: Contract | None, expected: Contract
+) -> None:
+    """A newer talos_version keeps the contract of the creation; an explicit key counts."""
+    (tmp_path / "cluster.yaml").write_text(CLUSTER.replace("v1.12.4", "v1.13.9") + text, "utf-8")
+    (tmp_path / "nodes.yaml").write_text(NODES, "utf-8")
+    found = load(tmp_path).require()
+    assert requests(found, lambda name: name, pinned).cluster.contract is expected
+
+
 def test_proxmox_tags_the_vlan(tmp_path: Path) -> None:
     """Where Proxmox applies the tag, Talos must not apply it again."""
     found = asked(tmp_path, "node_vlan_tag: 20\nproxmox_vlan_mode: true\n")

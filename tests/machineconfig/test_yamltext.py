@@ -79,6 +79,26 @@ def test_errors_have_a_place_and_quote_nothing(text: str) -> None:
     assert caught.value.__cause__ is None
 
 
+BOMB = "a0: &a0 [x, x]\n" + "".join(
+    f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}, *a{n - 1}, *a{n - 1}]\n" for n in range(1, 30)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (BOMB, "values, aliases counted"),
+        ("a: &a [*a]\n", "values, aliases counted"),
+        ("[" * 20_000, "nested too deeply|not valid YAML"),
+        ("a: " + "x" * (9 << 20), "larger than 8 MiB"),
+    ],
+)
+def test_traps_are_refused(text: str, message: str) -> None:
+    """Bombs, loops, depth and size end in a message, not in a full memory."""
+    with pytest.raises(TalopsError, match=message):
+        yamltext.load_all(text, where="patch.yaml")
+
+
 def test_unknown_types_are_a_bug() -> None:
     """Only plain data can be written."""
     with pytest.raises(TypeError, match="no YAML for object"):

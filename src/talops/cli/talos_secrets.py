@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from talops.errors import ConflictError, PreflightError, TalopsError
 if TYPE_CHECKING:
     from talops.cli.secrets_context import Context
     from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.contract import Contract
 
 STDIN = STDOUT = Path("-")
 
@@ -54,12 +56,19 @@ def gen_secrets(
     target = new_secrets(directory, sealed=not plain)
     if target.sealed:
         _require_rules(directory)
-    bundle = _bundle(from_secrets, from_config)
+    bundle = replace(_bundle(from_secrets, from_config), contract=_contract(directory))
     if target.sealed:
         _seal(directory, bundle, target.path)
     else:
         _write_private(target.path, bundle.to_yaml())
     typer.echo(str(target.path))
+
+
+def _contract(directory: Path) -> Contract:
+    from talops.cli.inventory_errors import load_or_report
+    from talops.machineconfig.contract import Contract
+
+    return Contract(load_or_report(directory).talos_contract.removeprefix("v"))
 
 
 def _require_rules(directory: Path) -> None:

@@ -22,7 +22,7 @@ def build_configs(
     cluster: Cluster, bundle: Bundle, read_patch: ReadPatch
 ) -> dict[str, MachineConfig]:
     """By node name, in the inventory's order; or one error that lists every problem."""
-    wanted = requests(cluster, read_patch)
+    wanted = requests(cluster, read_patch, bundle.contract)
     configs: dict[str, MachineConfig] = {}
     problems: list[str] = []
     for node in wanted.nodes:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import re
 import secrets
 import string
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
 from talops.machineconfig import pem, pki, yamltext
+from talops.machineconfig.contract import Contract
 from talops.machineconfig.pki import Pair
 from talops.redaction import Secret
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 _TOKEN_ALPHABET = string.digits + string.ascii_lowercase
 _RANDOM_BYTES = 32
+# A comment, because the file is talosctl's format; sops keeps comments, encrypted.
+_PINNED = "# Talos config contract, pinned when the cluster was created: v{}\n"
+_PINNED_LINE = re.compile(r"^# Talos config contract, pinned [^:]*: v(\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Bundle:
     secretbox: Secret = field(default_factory=lambda: Secret(""))
     # Only in clusters that were created before Talos 1.3; without it their secrets are unreadable.
     aescbc: Secret = field(default_factory=lambda: Secret(""))
+    contract: Contract | None = field(default=None, compare=False)
 
     def secrets(self) -> Iterator[Secret]:
         """Every value that must never be shown."""
@@ -64,12 +70,14 @@ class Bundle:
         }
 
     def to_yaml(self) -> str:
-        return yamltext.dump(self.to_data())
+        pinned = _PINNED.format(self.contract) if self.contract else ""
+        return pinned + yamltext.dump(self.to_data())
 
 
-def generate(now: datetime) -> Bundle:
-    """A new bundle; the same for the contracts 1.12 and 1.13."""
+def generate(now: datetime, contract: Contract | None = None) -> Bundle:
+    """A new bundle; its contents are the same for the contracts 1.12 and 1.13."""
     return Bundle(
+        contract=contract,
         cluster_id=base64.urlsafe_b64encode(secrets.token_bytes(_RANDOM_BYTES)).decode(),
         cluster_secret=_random_secret(),
         bootstrap_token=_token(),
@@ -92,7 +100,21 @@ def from_yaml(text: str, *, where: str) -> Bundle:
         raise TalopsError(
             "is still encrypted", where=where, hint="decrypt it first: sops decrypt FILE"
         )
-    return from_data(data, where=where)
+    return replace(from_data(data, where=where), contract=_pinned(text, where))
+
+
+def _pinned(text: str, where: str) -> Contract | None:
+    line = _PINNED_LINE.search(text)
+    if line is None:
+        return None
+    try:
+        return Contract(line[1])
+    except ValueError:
+        raise TalopsError(
+            f"the cluster's contract v{line[1]} is not one that this talops knows",
+            where=where,
+            hint="use the talops that made this file, or a newer one",
+        ) from None
 
 
 def from_data(data: dict[str, Any], *, where: str) -> Bundle:

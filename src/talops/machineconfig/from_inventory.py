@@ -33,19 +33,28 @@ class Requests:
     nodes: tuple[NodeRequest, ...]
 
 
-def requests(cluster: Cluster, read_patch: ReadPatch) -> Requests:
+def requests(cluster: Cluster, read_patch: ReadPatch, pinned: Contract | None = None) -> Requests:
+    """`pinned` is the contract that the cluster was created with, where that is known."""
     patches = _Patches(cluster, read_patch)
     return Requests(
-        _cluster(cluster, patches), tuple(_node(cluster, node, patches) for node in cluster.nodes)
+        _cluster(cluster, patches, _contract(cluster, pinned)),
+        tuple(_node(cluster, node, patches) for node in cluster.nodes),
     )
 
 
-def _cluster(cluster: Cluster, patches: _Patches) -> ClusterRequest:
+def _contract(cluster: Cluster, pinned: Contract | None) -> Contract:
+    """What cluster.yaml says itself counts; what talos_version implies gives way."""
+    if pinned and not cluster.at.gives("talos_contract"):
+        return pinned
+    return Contract(cluster.talos_contract.removeprefix("v"))
+
+
+def _cluster(cluster: Cluster, patches: _Patches, contract: Contract) -> ClusterRequest:
     network = cluster.network
     names = [str(cluster.vip)] if cluster.vip else []
     return ClusterRequest(
         name=cluster.name,
-        contract=Contract(cluster.talos_contract.removeprefix("v")),
+        contract=contract,
         endpoint=cluster.endpoint,
         kubernetes_version=cluster.kubernetes_version.removeprefix("v"),
         cert_sans=tuple(dict.fromkeys([*names, *cluster.tls_sans])),

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _INDENT = "    "
+# Far beyond any config; a file that is larger, or that aliases blow up, is a mistake or a trap.
+MOST_CHARACTERS = 8 * 1024 * 1024
+MOST_VALUES = 200_000
 # A text that Go's YAML would read as something else; it quotes these, and so must we: the
 # Image Factory hashes what Go writes. The last two are trouble for other readers only.
 _LOOKALIKE = re.compile(
@@ -132,17 +135,41 @@ _GoConstructor.add_constructor("tag:yaml.org,2002:timestamp", _GoConstructor.con
 
 def load_all(text: str, *, where: str) -> list[Any]:
     """Every document of the text; empty ones are left out."""
+    if len(text) > MOST_CHARACTERS:
+        raise TalopsError(f"is larger than {MOST_CHARACTERS >> 20} MiB", where=where)
     try:
-        return _read(text, pure=False)
-    except (YAMLError, ValueError):
-        # The quick reader does not take `[https://…]`; what it refuses, the careful one judges.
-        pass
-    try:
-        return _read(text, pure=True)
+        documents = _read_carefully(text)
+        _refuse_bombs(documents, where)
+    except RecursionError:
+        raise TalopsError("is nested too deeply", where=where) from None
     except (YAMLError, ValueError) as error:
         mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
         place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
         raise TalopsError(f"not valid YAML: {_problem(error)}", where=place) from None
+    return documents
+
+
+def _read_carefully(text: str) -> list[Any]:
+    try:
+        return _read(text, pure=False)
+    except (YAMLError, ValueError):
+        # The quick reader does not take `[https://…]`: what it refuses, the thorough one judges.
+        return _read(text, pure=True)
+
+
+def _refuse_bombs(documents: list[Any], where: str) -> None:
+    """Count values as they would be written, each alias again, and stop before it hurts."""
+    waiting: list[Any] = list(documents)
+    seen = 0
+    while waiting:
+        value = waiting.pop()
+        seen += 1
+        if seen > MOST_VALUES:
+            raise TalopsError(f"holds more than {MOST_VALUES} values, aliases counted", where=where)
+        if isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
 
 
 def _problem(error: Exception) -> str:
