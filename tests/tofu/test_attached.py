@@ -12,7 +12,7 @@ from tests.tofu.world import node
 
 from talops.errors import DeniedError, UnreachableError
 from talops.redaction import Secret
-from talops.tofu.attached import Access, disk_slots, read_attached
+from talops.tofu.attached import Access, disk_slots, lost_vms, read_attached
 from talops.tofu.plan import VM, Change
 
 if TYPE_CHECKING:
@@ -96,3 +96,26 @@ async def test_nothing_to_ask() -> None:
     """A plan that only creates asks nobody."""
     fresh = Change("vm.1", VM, ("create",), {}, node("w-1"), {}, ({}, {}))
     assert await read_attached(Access("http://127.0.0.1:9"), [fresh]) == {}
+
+
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [
+        ([{"vmid": 101, "name": "w-1", "node": "pve2"}], {"vm.101": "pve2/101"}),
+        ([{"vmid": 101, "name": "somebody-else", "node": "pve2"}], {}),
+        ([{"vmid": 555, "name": "w-1", "node": "pve2"}], {}),
+        ([{"vmid": 101, "name": "w-1", "node": "pve2", "template": 1}], {}),
+        ([], {}),
+    ],
+)
+def test_lost(listed: list[dict[str, Any]], found: dict[str, str]) -> None:
+    """Only a VM with the planned number and the planned name is one that we lost."""
+    assert lost_vms(listed, [change(101)]) == found
+
+
+def test_lost_without_number() -> None:
+    """Where Proxmox chooses the number, the name must be the only one of its kind."""
+    unnumbered = Change("vm.x", VM, ("create",), {}, node("w-1", vm_id=None), {}, ({}, {}))
+    one = [{"vmid": 7, "name": "w-1", "node": "pve"}]
+    assert lost_vms(one, [unnumbered]) == {"vm.x": "pve/7"}
+    assert lost_vms([*one, {"vmid": 8, "name": "w-1", "node": "pve"}], [unnumbered]) == {}

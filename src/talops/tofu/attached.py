@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.errors import DeniedError, TalopsError, UnreachableError
 from talops.tofu.plan import VM
+from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _SLOT = re.compile(r"(scsi|virtio|sata|ide)\d+")
 _NOT_A_DISK = re.compile(r"media=cdrom|cloudinit|^none\b")
 SECONDS = 15
+CREATION_SECONDS = 120
 AT_ONCE = 8
 OK, FORBIDDEN = 200, (401, 403)
 
@@ -74,13 +76,34 @@ async def find_lost(access: Access, changes: Sequence[Change]) -> dict[str, str]
     """
     async with _client(access) as client:
         await _log_in(client, access)
-        listed = await _ask(client, "GET", "cluster/resources", params={"type": "vm"})
+
+        async def named() -> Ready[list[dict[str, Any]]] | NotYet:
+            listed = await _ask(client, "GET", "cluster/resources", params={"type": "vm"})
+            wanted = {change.vm_id for change in changes}
+            young = [vm["vmid"] for vm in listed if vm["vmid"] in wanted and _nameless(vm)]
+            return NotYet(f"VM {young[0]} is still being created") if young else Ready(listed)
+
+        listed = await wait_for(
+            "VMs of an earlier run",
+            named,
+            timeout=CREATION_SECONDS,
+            hint="look at the tasks of that VM in Proxmox, then run the same command again",
+        )
+    return lost_vms(listed, changes)
+
+
+def lost_vms(listed: Sequence[Mapping[str, Any]], changes: Sequence[Change]) -> dict[str, str]:
     found: dict[str, str] = {}
     for change in changes:
         same = [vm for vm in listed if vm.get("name") == change.name and _fits(vm, change.vm_id)]
         if len(same) == 1:
             found[change.address] = f"{same[0]['node']}/{same[0]['vmid']}"
     return found
+
+
+def _nameless(vm: Mapping[str, Any]) -> bool:
+    """A VM gets its name at the end of its creation."""
+    return vm.get("name") in {None, "", f"VM {vm['vmid']}"}
 
 
 def _fits(vm: Mapping[str, Any], vm_id: int | None) -> bool:

@@ -104,7 +104,7 @@ class Engine:
 
     async def import_resource(self, address: str, id_: str, extra: Sequence[str] = ()) -> None:
         flags = ["-input=false", "-no-color", self._lock, *extra]
-        await self._plain("import", ["import", *flags, address, id_])
+        await self._plain(f"import {address}", ["import", *flags, address, id_])
 
     async def output(self) -> dict[str, Any]:
         """Name → {value, sensitive, type}."""

@@ -23,6 +23,7 @@ _HINTS = (
     ("provider plugin", "talops infra init{layer}"),
 )
 USUAL = "repair what it names, then run the same command again"
+AGAIN = "run the same command again: it goes on from here"
 
 
 class TofuError(ToolError):
@@ -41,8 +42,10 @@ def failure(
     """The error for a run that ended with `code`."""
     found = [d for d in diagnostics if d.severity == "error"]
     if not found:
-        text = " ".join(errors.split())[-600:] or f"it ended with code {code}"
-        return TofuError(f"{step} failed: {text}", where=layer, hint=USUAL, diagnostics=diagnostics)
+        killed = f"it was killed by signal {-code}" if code < 0 else f"it ended with code {code}"
+        text = " ".join(errors.split())[-600:] or killed
+        hint = AGAIN if code < 0 else USUAL
+        return TofuError(f"{step} failed: {text}", where=layer, hint=hint, diagnostics=diagnostics)
     first = found[0]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     detail = " ".join(first.detail.split())

@@ -48,6 +48,8 @@ async def run(
         except asyncio.CancelledError:
             await _stop(process, finished)
             raise
+        if (process.returncode or 0) < 0:  # killed: its providers must not go on without it
+            _kill(process)
         return Finished(process.returncode or 0, reader.text(), _all(errors))
 
 
@@ -87,10 +89,14 @@ async def _stop(process: asyncio.subprocess.Process, finished: asyncio.Future[No
     try:
         await asyncio.shield(finished)
     except asyncio.CancelledError:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill(process)
         await finished
         raise
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 class _Tail:

@@ -17,6 +17,8 @@ FINAL = re.compile(
     r"|parameter verification failed|certificate|unsupported",
     re.IGNORECASE,
 )
+# The provider deletes the old file and does not wait for that: the second attempt finds it gone.
+SURE = re.compile(r"refusing to override existing file", re.IGNORECASE)
 PASSING = re.compile(
     r"got timeout|can't lock file|unable to acquire lock|trying to acquire lock"
     r"|vm is locked|is locked \(|got no worker upid|storage .{0,80}locked|lock file"
@@ -37,7 +39,7 @@ def retryable(diagnostics: Sequence[Diagnostic]) -> str | None:
 
 def _passing(error: Diagnostic) -> str | None:
     text = f"{error.summary} {error.detail}"
-    match = PASSING.search(text)
-    if not match or FINAL.search(text):
+    match = SURE.search(text) or (PASSING.search(text) if not FINAL.search(text) else None)
+    if not match:
         return None
     return " ".join(error.summary.split()) or match[0]
