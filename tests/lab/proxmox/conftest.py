@@ -33,18 +33,18 @@ class Pve:
             timeout=30,
         )
 
-    async def call(self, method: str, path: str, **params: Any) -> Any:
+    async def call(self, method: str, path: str, /, **params: Any) -> Any:
         response = await self.send(method, path, **params)
         assert response.status_code == 200, f"{response.reason_phrase}: {response.text}"
         return response.json()["data"]
 
-    async def send(self, method: str, path: str, **params: Any) -> httpx.Response:
+    async def send(self, method: str, path: str, /, **params: Any) -> httpx.Response:
         named = {key.replace("__", "-"): value for key, value in params.items()}
         if method in {"GET", "DELETE"}:
             return await self.http.request(method, path, params=named)
         return await self.http.request(method, path, data=named or None)
 
-    async def task(self, method: str, path: str, **params: Any) -> str:
+    async def task(self, method: str, path: str, /, **params: Any) -> str:
         """Start a task and wait for it; its exit status."""
         upid = await self.call(method, path, **params)
         pve = next(p for p in self.world.proxmox.hypervisors.values() if upid in p.tasks.table)

@@ -37,6 +37,7 @@ class Image:
         fields: dict[str, object] = {
             "schematic": self.schematic,
             "version": self.version,
+            "talos": self.version,
             "platform": self.platform,
             "arch": self.arch,
             "secureboot": self.secureboot,

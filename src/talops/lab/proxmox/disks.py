@@ -167,7 +167,11 @@ async def copy(
         made = Volume(volid, where, "images", wanted, source.size, used, vmid, now)
         made = with_file(storages, made, target, source.path)
         storages.volumes.put(made.key, made)
-    await task.step("copy", f"transferred {format_size(source.size)} of {format_size(source.size)}")
+    try:
+        await task.step("copy", f"transferred {format_size(source.size)}")
+    except BaseException:
+        storages.remove(made)
+        raise
     return made
 
 

@@ -74,13 +74,16 @@ class Rights:
         return {name: deep for name, deep in self._with_pools(who, path).items() if name in limit}
 
     def _with_pools(self, who: str, path: str) -> Held:
+        """A pool's roles count on its members too, but go no deeper."""
         roles = self._roles_on(who, path)
-        held = self._expand(roles)
-        if "NoAccess" not in roles and path.startswith(("/vms/", "/storage/")):
-            for pool in self._pools_of(path):
-                for name in self._expand(self._roles_on(who, f"/pool/{pool}")):
-                    held.setdefault(name, 0)
-        return held
+        if "NoAccess" in roles or not path.startswith(("/vms/", "/storage/")):
+            return self._expand(roles)
+        for pool in self._pools_of(path):
+            lent = self._roles_on(who, f"/pool/{pool}")
+            if "NoAccess" in lent:
+                return {}
+            roles = {**dict.fromkeys(lent, 0), **roles}
+        return self._expand(roles)
 
     def _pools_of(self, path: str) -> list[str]:
         _, area, name = path.split("/", 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -106,10 +107,12 @@ async def _clone(call: Call, task: Task, source: Vm, target: str, *, full: bool)
             made.append(volume)
             config[key] = format_drive({**drive, "file": volume.volid})
         await task.step("config")
-    except PveError as error:
+    except (PveError, CancelledError) as error:
         disks.free_all(pve.storages, made)
         pve.vms.drop(str(newid))
-        raise failed(f"clone failed: {error.message}") from error
+        if isinstance(error, PveError):
+            raise failed(f"clone failed: {error.message}") from error
+        raise
     for name in ("name", "description"):
         if call.get(name):
             config[name] = call.params[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox import disks
@@ -70,10 +70,12 @@ async def _build(call: Call, task: Task, config: dict[str, Any]) -> None:
                 if volume:
                     made.append(volume)
             await task.step("config")
-    except PveError as error:
+    except (PveError, CancelledError) as error:
         disks.free_all(pve.storages, made)
         pve.vms.drop(str(vmid))
-        raise failed(f"unable to create VM {vmid} - {error.message}") from error
+        if isinstance(error, PveError):
+            raise failed(f"unable to create VM {vmid} - {error.message}") from error
+        raise
     final = with_identity(final, int(pve.clock.now()))
     pve.vms.put(str(vmid), Vm(vmid, call.node, final))
     if call.get("pool"):
@@ -131,9 +133,3 @@ async def _remove(call: Call, task: Task) -> None:
     if call.get("purge"):
         pve.ha.drop(f"vm:{vm.vmid}")
     await pve.machine_gone(vm)
-
-
-def replaced(vm: Vm, **config: Any) -> Vm:
-    """The VM with some keys set, or removed where the value is None."""
-    merged = {**vm.config, **config}
-    return replace(vm, config={key: value for key, value in merged.items() if value is not None})

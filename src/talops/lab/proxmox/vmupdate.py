@@ -16,7 +16,7 @@ from talops.lab.proxmox.drives import (
     parse_drive,
     parse_size,
 )
-from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.errors import failed, invalid, missing_vm
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.vmconfig import check_rights, normalise
 from talops.lab.proxmox.vmparams import UPDATE
@@ -115,7 +115,10 @@ async def _set_drive(
         config = without(pve, vm, [key])
     if current and is_cloudinit(current) and drive["file"].endswith(":cloudinit"):
         drive = {**drive, "file": current["file"], "media": "cdrom"}
-    text, _ = await disks.attach(pve, task, vm.node, vm.vmid, key, dict(drive))
+    text, made = await disks.attach(pve, task, vm.node, vm.vmid, key, dict(drive))
+    if made and vm.key not in pve.vms:  # destroyed while the storage was busy
+        pve.storages.remove(made)
+        raise missing_vm(vm.node, vm.vmid)
     final = parse_drive(key, text)
     # A disk that was unused is in use again.
     config = {

@@ -1,0 +1,106 @@
+"""Changing VMs: what is in force at once, what waits, what is taken apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.lab.proxmox.conftest import Pve
+
+VM = "/nodes/pve/qemu/101"
+
+
+async def make(pve: Pve, **more: Any) -> None:
+    assert await pve.task("POST", "/nodes/pve/qemu", **{"vmid": 101, "cores": 2, **more}) == "OK"
+
+
+async def test_some_changes_wait_for_the_next_start(pve: Pve) -> None:
+    """The configuration shows what will be; `current` shows what is."""
+    await make(pve)
+    await pve.task("POST", f"{VM}/status/start")
+    await pve.call("PUT", f"{VM}/config", cores=4, tags="b;a")
+    assert (await pve.call("GET", f"{VM}/config"))["cores"] == 4
+    current = await pve.call("GET", f"{VM}/config", current=1)
+    assert (current["cores"], current["tags"]) == (2, "a;b")
+    pending = {row["key"]: row for row in await pve.call("GET", f"{VM}/pending")}
+    assert pending["cores"] == {"key": "cores", "value": 2, "pending": 4}
+    assert "pending" not in pending["tags"]
+    await pve.task("POST", f"{VM}/status/reboot")
+    assert (await pve.call("GET", f"{VM}/config", current=1))["cores"] == 4
+
+
+async def test_a_disk_that_is_taken_out_stays_unused(pve: Pve) -> None:
+    """Until somebody removes it; putting it back uses it again."""
+    await make(pve, scsi0="local-lvm:1", scsi1="local-lvm:2")
+    await pve.call("PUT", f"{VM}/config", delete="scsi1,net7,hostpci3")
+    config = await pve.call("GET", f"{VM}/config")
+    assert config["unused0"] == "local-lvm:vm-101-disk-1"
+    await pve.call("PUT", f"{VM}/config", scsi3="local-lvm:vm-101-disk-1")
+    config = await pve.call("GET", f"{VM}/config")
+    assert config["scsi3"] == "local-lvm:vm-101-disk-1,size=2G"
+    assert "unused0" not in config
+    await pve.call("PUT", f"{VM}/config", delete="scsi3")
+    await pve.call("PUT", f"{VM}/config", delete="unused0")
+    assert len(await pve.call("GET", "/nodes/pve/storage/local-lvm/content")) == 1
+
+
+async def test_empty_descriptions_go(pve: Pve) -> None:
+    """And white space at the end of full ones."""
+    await make(pve, description="one\n\n")
+    assert (await pve.call("GET", f"{VM}/config"))["description"] == "one"
+    await pve.call("PUT", f"{VM}/config", description="")
+    assert "description" not in await pve.call("GET", f"{VM}/config")
+
+
+async def test_a_stale_digest_is_refused(pve: Pve) -> None:
+    """Two who change the same VM do not overwrite each other unseen."""
+    await make(pve)
+    digest = (await pve.call("GET", f"{VM}/config"))["digest"]
+    await pve.call("PUT", f"{VM}/config", cores=3, digest=digest)
+    refused = await pve.send("PUT", f"{VM}/config", cores=4, digest=digest)
+    assert refused.reason_phrase.startswith("detected modified configuration")
+
+
+async def test_a_cloud_init_drive_is_made_once(pve: Pve) -> None:
+    """Sending it again keeps the volume; deleting it removes it."""
+    await make(pve, ide2="local-lvm:cloudinit", ipconfig0="ip=127.1.2.3/24")
+    for _ in range(2):
+        config = await pve.call("GET", f"{VM}/config")
+        assert config["ide2"] == "local-lvm:vm-101-cloudinit,media=cdrom,size=4M"
+        await pve.call("PUT", f"{VM}/config", ide2="file=local-lvm:cloudinit,")
+    await pve.call("PUT", f"{VM}/config", delete="ide2")
+    assert await pve.call("GET", "/nodes/pve/storage/local-lvm/content") == []
+
+
+async def test_protection(pve: Pve) -> None:
+    """A protected VM is not destroyed."""
+    await make(pve, protection=1)
+    refused = await pve.send("DELETE", VM)
+    assert refused.reason_phrase == "can't remove VM 101 - protection mode enabled"
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"net0": "virtio,bridge=vmbr7"}, "bridge 'vmbr7' does not exist"),
+        ({"hostpci0": "mapping=none"}, "PCI device mapping not found for 'none'"),
+    ],
+)
+async def test_what_cannot_start(pve: Pve, config: dict[str, str], reason: str) -> None:
+    """The VM is made, and its start says what is missing."""
+    await make(pve, **config)
+    assert await pve.task("POST", f"{VM}/status/start") == reason
+    assert (await pve.call("GET", f"{VM}/status/current"))["status"] == "stopped"
+
+
+async def test_ha_is_looked_up(pve: Pve) -> None:
+    """No such resource, until there is one."""
+    await make(pve)
+    missing = await pve.send("GET", "/cluster/ha/resources/vm:101")
+    assert (missing.status_code, missing.reason_phrase) == (500, "no such resource 'vm:101'")
+    await pve.call("POST", "/cluster/ha/resources", sid="vm:101")
+    assert (await pve.call("GET", "/cluster/ha/resources/vm:101"))["state"] == "started"
+    refused = await pve.send("DELETE", VM)
+    assert "used in HA resources" in refused.reason_phrase
