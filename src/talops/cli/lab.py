@@ -110,10 +110,14 @@ async def _serve(directory: Path, spec: LabSpec | None, output: Format) -> None:
 
 def _start_detached(directory: Path, spec: LabSpec | None) -> dict[str, Any]:
     """The same command in a session of its own; its output goes to the lab's log."""
+    from talops.cli.lab_tools import lab_tools
     from talops.files import PRIVATE, make_private_directory, write_atomic
+    from talops.lab.world import need_stopped
 
     layout = _layout(directory)
     make_private_directory(layout.root)
+    need_stopped(layout)
+    asyncio.run(lab_tools())  # here, where a download or a build can show its progress
     command = [sys.executable, "-m", "talops", "lab", "start", "--dir", str(layout.root)]
     if spec:
         path = layout.root / "spec.json"

@@ -153,12 +153,22 @@ def _lock(layout: Layout) -> IO[bytes]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         handle.close()
-        raise ConflictError(
-            "a lab is already running in this directory",
-            where=str(layout.root),
-            hint=f"talops lab status --dir {layout.root}",
-        ) from None
+        raise _busy(layout) from None
+    layout.running.unlink(missing_ok=True)  # left by a lab that was killed
     return handle
+
+
+def _busy(layout: Layout) -> ConflictError:
+    return ConflictError(
+        "a lab is already running in this directory",
+        where=str(layout.root),
+        hint=f"talops lab status --dir {layout.root}",
+    )
+
+
+def need_stopped(layout: Layout) -> None:
+    if is_running(layout):
+        raise _busy(layout)
 
 
 def is_running(layout: Layout) -> bool:

@@ -1,0 +1,145 @@
+"""Labs: side by side, stopped and started, reset, and from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import ssl
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.lab.proxmox.conftest import running
+
+from talops.errors import ConflictError, TalopsError
+from talops.lab.layout import Layout
+from talops.lab.spec import LabSpec, read_spec, standalone
+from talops.lab.world import World, is_running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+async def test_labs_run_side_by_side(tmp_path: Path) -> None:
+    """Each has its own network, secrets and VMs."""
+    async with running(tmp_path / "a") as one, running(tmp_path / "b") as two:
+        assert one.world.network != two.world.network
+        assert one.world.identity.credentials != two.world.identity.credentials
+        await one.task("POST", "/nodes/pve/qemu", vmid=101)
+        assert await two.call("GET", "/nodes/pve/qemu") == []
+
+
+async def test_a_directory_has_one_lab(tmp_path: Path) -> None:
+    """A second start says which command shows the first."""
+    async with running(tmp_path / "lab"):
+        assert is_running(Layout(tmp_path / "lab"))
+        with pytest.raises(ConflictError) as refused:
+            World(tmp_path / "lab")
+        assert "talops lab status" in str(refused.value.hint)
+    assert not is_running(Layout(tmp_path / "lab"))
+
+
+async def test_a_lab_remembers(tmp_path: Path) -> None:
+    """Network, passwords, VMs and files are the same after a restart."""
+    async with running(tmp_path / "lab", LabSpec(proxmox=(standalone("alpha"),))) as pve:
+        before = pve.world.endpoints()
+        await pve.task("POST", "/nodes/alpha/qemu", vmid=101, scsi0="local-lvm:1")
+        config = await pve.call("GET", "/nodes/alpha/qemu/101/config")
+    async with running(tmp_path / "lab") as pve:
+        assert pve.world.endpoints() == before
+        assert await pve.call("GET", "/nodes/alpha/qemu/101/config") == config
+
+
+async def test_reset_forgets_all_but_the_identity(tmp_path: Path) -> None:
+    """Empty hosts at the same addresses with the same token."""
+    async with running(tmp_path / "lab") as pve:
+        await pve.task("POST", "/nodes/pve/qemu", vmid=101)
+        await pve.world.reset()
+        assert await pve.call("GET", "/nodes/pve/qemu") == []
+
+
+async def test_tls_is_new_and_trusted(tmp_path: Path) -> None:
+    """TLS 1.3 or nothing."""
+    async with running(tmp_path / "lab") as pve:
+        old = pve.world.authority.client_context()
+        old.maximum_version = ssl.TLSVersion.TLSv1_2
+        address = pve.world.proxmox.address("pve")
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            await asyncio.open_connection(address, 8006, ssl=old)
+
+
+def test_secrets_are_private(tmp_path: Path) -> None:
+    """What holds passwords and keys is for the owner only."""
+
+    async def start() -> None:
+        async with running(tmp_path / "lab") as pve:
+            layout = pve.world.layout
+            secret = [layout.identity, layout.running, layout.pki / "ca.key"]
+            secret += layout.root.glob("state/*/state.db")
+            assert {oct(path.stat().st_mode & 0o777) for path in secret} == {"0o600"}
+
+    asyncio.run(start())
+
+
+@pytest.mark.parametrize("text", ["{", '{"proxmox": 1}', '{"colour": "red"}'])
+def test_wrong_specs(tmp_path: Path, text: str) -> None:
+    """A spec that is none is refused with its file."""
+    path = tmp_path / "spec.json"
+    path.write_text(text)
+    with pytest.raises(TalopsError) as refused:
+        read_spec(path)
+    assert refused.value.where == str(path)
+
+
+class Cli:
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "talops", "lab", *words, "--dir", str(self.directory)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+    def json(self, *words: str) -> Any:
+        done = self(*words, "-o", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    """Start --detach, status, fault, reset, stop; and errors that say what to type next."""
+    lab = Cli(tmp_path / "lab")
+    missing = lab("status")
+    assert missing.returncode == 1
+    assert "talops lab start --detach" in missing.stderr
+    details = lab.json("start", "--detach", "--host", "alpha", "--host", "beta")
+    try:
+        assert [host["name"] for host in details["proxmox"]["hosts"]] == ["alpha", "beta"]
+        assert lab("start", "--detach").returncode == 1
+        added = lab.json("fault", "add", "error", "path=/version", "times=3")
+        assert (added["path"], added["times"]) == ("/version", 3)
+        assert lab.json("status")["faults"][0]["id"] == added["id"]
+        wrong = lab("fault", "add", "meteor")
+        assert (wrong.returncode, "unknown kind" in wrong.stderr) == (1, True)
+        assert lab("fault", "clear").returncode == 0
+        assert lab.json("fault", "list") == []
+        assert lab("reset").returncode == 0
+    finally:
+        assert lab("stop").returncode == 0
+    assert not is_running(Layout(tmp_path / "lab"))
+
+
+def test_a_killed_lab_starts_again(tmp_path: Path) -> None:
+    """Kill -9 leaves a state that the next start takes up."""
+    lab = Cli(tmp_path / "lab")
+    first = lab.json("start", "--detach")
+    os.kill(first["pid"], signal.SIGKILL)
+    again = lab.json("start", "--detach")
+    try:
+        assert again["network"] == first["network"]
+        assert again["proxmox"] == first["proxmox"]
+        assert again["pid"] != first["pid"]
+    finally:
+        assert lab("stop").returncode == 0
