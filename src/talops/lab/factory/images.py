@@ -32,6 +32,7 @@ class Image:
     secureboot: bool
     kind: str
     packed: str = ""
+    extensions: tuple[str, ...] = ()
 
     def header(self) -> bytes:
         fields: dict[str, object] = {
@@ -43,6 +44,8 @@ class Image:
             "secureboot": self.secureboot,
             "kind": self.kind,
         }
+        if self.extensions:
+            fields["extensions"] = list(self.extensions)
         if self.kind != "iso":
             fields["virtual_size"] = DISK_SIZE
         return json.dumps(fields).encode() + b"\n"

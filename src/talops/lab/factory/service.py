@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -90,20 +91,26 @@ class FactoryService:
 
     async def _image(self, request: web.Request) -> web.Response:
         info = request.match_info
-        if self._schematic(info["id"]) is None:
+        schematic = self._schematic(info["id"])
+        if schematic is None:
             return web.Response(status=404, text="schematic not found\n")
         if info["version"] not in VERSIONS:
             return web.Response(status=404, text=f"version {info['version']} is not available\n")
         image = images.parse(info["id"], info["version"], info["file"])
         if image is None:
             return web.Response(status=400, text=f"unknown image {info['file']!r}\n")
+        image = replace(image, extensions=tuple(_extensions(YAML(typ="safe").load(schematic))))
         headers = {"Content-Disposition": f'attachment; filename="{info["file"]}"'}
         return web.Response(
             body=image.content(), headers=headers, content_type="application/octet-stream"
         )
 
 
-def _unknown_extension(raw: Any) -> str | None:
+def _extensions(raw: Any) -> list[str]:
     customization = (raw or {}).get("customization") or {}
     wanted = (customization.get("systemExtensions") or {}).get("officialExtensions") or []
-    return next((str(name) for name in wanted if name not in EXTENSIONS), None)
+    return [str(name) for name in wanted]
+
+
+def _unknown_extension(raw: Any) -> str | None:
+    return next((name for name in _extensions(raw) if name not in EXTENSIONS), None)
