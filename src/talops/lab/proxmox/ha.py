@@ -49,8 +49,7 @@ def add_ha(call: Call) -> None:
         raise failed(f"resource ID '{sid}' already defined")
     if sid.removeprefix("vm:") not in call.pve.vms:
         raise failed(f"resource '{sid}' does not exist in cluster")
-    defaults = {"state": "started", "max_restart": 1, "max_relocate": 1, "failback": 1}
-    call.pve.ha.put(sid, {**defaults, **call.params, "sid": sid, "type": "vm"})
+    call.pve.ha.put(sid, {"state": "started", **call.params, "sid": sid, "type": "vm"})
 
 
 @route("PUT", "/cluster/ha/resources/{sid}", f"delete:str digest:str {OPTIONS}", CONSOLE)
