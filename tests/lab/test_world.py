@@ -114,10 +114,10 @@ def test_the_command_line(tmp_path: Path) -> None:
     missing = lab("status")
     assert missing.returncode == 1
     assert "talops lab start --detach" in missing.stderr
-    details = lab.json("start", "--detach", "--host", "alpha", "--host", "beta")
+    details = lab.json("proxmox", "--detach", "--host", "alpha", "--host", "beta")
     try:
         assert [host["name"] for host in details["proxmox"]["hosts"]] == ["alpha", "beta"]
-        assert lab("start", "--detach").returncode == 1
+        assert lab("proxmox", "--detach").returncode == 1
         added = lab.json("fault", "add", "error", "path=/version", "times=3")
         assert (added["path"], added["times"]) == ("/version", 3)
         assert lab.json("status")["faults"][0]["id"] == added["id"]
@@ -134,9 +134,9 @@ def test_the_command_line(tmp_path: Path) -> None:
 def test_a_killed_lab_starts_again(tmp_path: Path) -> None:
     """Kill -9 leaves a state that the next start takes up."""
     lab = Cli(tmp_path / "lab")
-    first = lab.json("start", "--detach")
+    first = lab.json("proxmox", "--detach")
     os.kill(first["pid"], signal.SIGKILL)
-    again = lab.json("start", "--detach")
+    again = lab.json("proxmox", "--detach")
     try:
         assert again["network"] == first["network"]
         assert again["proxmox"] == first["proxmox"]

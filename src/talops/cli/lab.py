@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from talops.lab.client import LabClient
     from talops.lab.layout import Layout
     from talops.lab.spec import LabSpec
+    from talops.lab.tools import LabTools
 
 LabDirectory = Annotated[
     Path, typer.Option("--dir", help="The lab's directory; it keeps everything there.")
@@ -29,6 +30,7 @@ HERE = Path(".talops/lab")
 def register(root: typer.Typer) -> None:
     lab = typer.Typer(help="An embedded Proxmox to try things on.", no_args_is_help=True)
     lab.command("start")(start)
+    lab.command("proxmox")(proxmox)
     lab.command("status")(status)
     lab.command("stop")(stop)
     lab.command("reset")(reset)
@@ -53,29 +55,61 @@ def _client(directory: Path) -> LabClient:
     return LabClient(_layout(directory))
 
 
+Detach = Annotated[bool, typer.Option("--detach", help="Leave it running, and return.")]
+Spec = Annotated[
+    Path | None, typer.Option("--spec", help="Hosts, nodes, storages and devices, as JSON.")
+]
+Hosts = Annotated[
+    list[str] | None, typer.Option("--host", help="A standalone Proxmox host; may be repeated.")
+]
+Nodes = Annotated[
+    str | None, typer.Option("--nodes", help="A Proxmox cluster of these nodes: a,b,c.")
+]
+Pace = Annotated[
+    float | None, typer.Option("--pace", help="Seconds that each step of a task takes.")
+]
+
+
 def start(
     directory: LabDirectory = HERE,
-    detach: Annotated[bool, typer.Option("--detach", help="Leave it running, and return.")] = False,
-    spec: Annotated[
-        Path | None, typer.Option("--spec", help="Hosts, nodes, storages and devices, as JSON.")
-    ] = None,
-    host: Annotated[
-        list[str] | None, typer.Option("--host", help="A standalone Proxmox host; may be repeated.")
-    ] = None,
-    nodes: Annotated[
-        str | None, typer.Option("--nodes", help="A Proxmox cluster of these nodes: a,b,c.")
-    ] = None,
-    pace: Annotated[
-        float | None, typer.Option("--pace", help="Seconds that each step of a task takes.")
-    ] = None,
+    detach: Detach = False,
+    spec: Spec = None,
+    host: Hosts = None,
+    nodes: Nodes = None,
+    pace: Pace = None,
     output: Output = Format.TEXT,
 ) -> None:
     """Start a lab and print how to reach it."""
-    wanted = _spec(spec, host or [], nodes, pace)
+    _start("start", directory, _spec(spec, host or [], nodes, pace), output, detach=detach)
+
+
+def proxmox(
+    directory: LabDirectory = HERE,
+    detach: Detach = False,
+    spec: Spec = None,
+    host: Hosts = None,
+    nodes: Nodes = None,
+    pace: Pace = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Start a lab of Proxmox and Image Factory alone: VMs run, with nothing inside them."""
+    _start("proxmox", directory, _spec(spec, host or [], nodes, pace), output, detach=detach)
+
+
+def _start(
+    verb: str, directory: Path, spec: LabSpec | None, output: Format, *, detach: bool
+) -> None:
     if detach:
-        _show(_start_detached(directory, wanted), output)
-        return
-    asyncio.run(_serve(directory, wanted, output))
+        _show(_start_detached(verb, directory, spec), output)
+    else:
+        asyncio.run(_serve(verb, directory, spec, output))
+
+
+async def _tools(verb: str) -> LabTools:
+    from talops.cli.lab_tools import lab_tools
+    from talops.lab.tools import NOTHING
+
+    return NOTHING if verb == "proxmox" else await lab_tools()
 
 
 def _spec(
@@ -95,11 +129,10 @@ def _spec(
     return spec.model_copy(update=changes)
 
 
-async def _serve(directory: Path, spec: LabSpec | None, output: Format) -> None:
-    from talops.cli.lab_tools import lab_tools
+async def _serve(verb: str, directory: Path, spec: LabSpec | None, output: Format) -> None:
     from talops.lab.world import World
 
-    world = World(directory, spec, await lab_tools())
+    world = World(directory, spec, await _tools(verb))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, world.stopping.set)
@@ -108,17 +141,16 @@ async def _serve(directory: Path, spec: LabSpec | None, output: Format) -> None:
         await world.stopping.wait()
 
 
-def _start_detached(directory: Path, spec: LabSpec | None) -> dict[str, Any]:
+def _start_detached(verb: str, directory: Path, spec: LabSpec | None) -> dict[str, Any]:
     """The same command in a session of its own; its output goes to the lab's log."""
-    from talops.cli.lab_tools import lab_tools
     from talops.files import PRIVATE, make_private_directory, write_atomic
     from talops.lab.world import need_stopped
 
     layout = _layout(directory)
     make_private_directory(layout.root)
     need_stopped(layout)
-    asyncio.run(lab_tools())  # here, where a download or a build can show its progress
-    command = [sys.executable, "-m", "talops", "lab", "start", "--dir", str(layout.root)]
+    asyncio.run(_tools(verb))  # here, where a download or a build can show its progress
+    command = [sys.executable, "-m", "talops", "lab", verb, "--dir", str(layout.root)]
     if spec:
         path = layout.root / "spec.json"
         write_atomic(path, spec.model_dump_json(by_alias=True, indent=2), mode=PRIVATE)
@@ -154,8 +186,9 @@ def _show(details: dict[str, Any], output: Format) -> None:
         f"API token  {details['proxmox']['api_token']}",
         f"factory    {details['factory']['url']}",
         f"CA file    {details['ca_file']}",
-        f"provider   {details['provider']['origin']}",
     ]
+    if "provider" in details:
+        lines.append(f"provider   {details['provider']['origin']}")
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 
