@@ -32,6 +32,14 @@ INITIALIZATION = """
   network_device {
 """
 
+GPU = """serial_device {}
+  hostpci {
+    device  = "hostpci0"
+    mapping = "gpu0"
+    pcie    = true
+    rombar  = true
+  }"""
+
 # What is replaced in the usual VM → the calls that change something.
 ROWS: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
     "cores": ([(CPU, "cores = 2")], RESTART),
@@ -46,15 +54,7 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
     "second serial": ([("serial_device {}", "serial_device {}\n  serial_device {}")], RESTART),
     "vga": ([("serial_device {}", 'serial_device {}\n  vga {\n    type = "qxl"\n  }')], RESTART),
     "GPU": (
-        [
-            (
-                "serial_device {}",
-                (
-                    'serial_device {}\n  hostpci {\n    device = "hostpci0"\n    mapping = "gpu0"\n'
-                    "    pcie = true\n    rombar = true\n  }"
-                ),
-            )
-        ],
+        [("serial_device {}", GPU)],
         RESTART,
     ),
     "tags": ([('["talos", "controlplane"]', '["talos"]')], ONLINE),

@@ -46,14 +46,6 @@ def settled(value: Any) -> Any:
     return value
 
 
-def has_unknown(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(has_unknown(item) for item in value.values())
-    if isinstance(value, list):
-        return any(has_unknown(item) for item in value)
-    return value is UNKNOWN
-
-
 def same(left: Any, right: Any) -> bool:
     """Equal as far as a plan is concerned: null and a zero are one."""
     if is_zero(left) and is_zero(right):
