@@ -220,6 +220,8 @@ class Fake:
 
     def _roles(self, method: str, rest: list[str], form: Any) -> Any:
         if method == "GET":
+            if not rest:
+                return [{"roleid": k, "privs": ",".join(v)} for k, v in self.roles.items()]
             if rest[0] not in self.roles:
                 raise RefusalError(500, f"role '{rest[0]}' does not exist")
             return dict.fromkeys(self.roles[rest[0]], 1)
@@ -283,6 +285,13 @@ class Fake:
             "maxmem": 64 * GIB, "uptime": 1000, "ssl_fingerprint": "AA:BB", "id": f"node/{name}",
             "type": "node", "disk": 1, "maxdisk": 2,
         }  # fmt: skip
+
+    def node_hardware(self, *_: Any) -> Any:
+        known = {"vendor": "0x10de", "device": "0x2204", "iommugroup": 14}
+        return [
+            {"id": "0000:00:1f.0", "class": "0x060100", **known},
+            {"id": "0000:01:00.0", "class": "0x030000", **known},
+        ]
 
     def node_status(self, *_: Any) -> Any:
         return {

@@ -51,7 +51,7 @@ def whole(config: dict[str, Any], key: str, absent: int) -> int:
     """A number that must come as one: text there is an answer that cannot be understood."""
     value = config.get(key, absent)
     if isinstance(value, str):
-        refuse(f"cannot decode the VM's configuration: {key} is text ({value!r}), not a number")
+        refuse(f"cannot decode the VM: cannot unmarshal the text {value!r} of {key} into a number")
     return int(value)
 
 

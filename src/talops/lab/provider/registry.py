@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.lab.provider.data.access import Groups, Pools, Roles, Users
+from talops.lab.provider.data.hardware import HardwarePci, PciMappingData
 from talops.lab.provider.data.nodes import Node, Nodes, Version
-from talops.lab.provider.data.storage import Datastores, File, PciMappingData
+from talops.lab.provider.data.storage import Datastores, File
 from talops.lab.provider.data.vms import Vm, Vms
 from talops.lab.provider.resources.access import Group, Role, User
 from talops.lab.provider.resources.acl import Acl
@@ -37,9 +39,14 @@ _RESOURCES: list[Resource] = [
 _DATA_SOURCES: list[DataSource] = [
     Datastores(),
     File(),
+    Groups(),
+    HardwarePci(),
     Node(),
     Nodes(),
     PciMappingData(),
+    Pools(),
+    Roles(),
+    Users(),
     Version(),
     Vm(),
     Vms(),

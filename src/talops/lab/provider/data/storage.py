@@ -1,13 +1,11 @@
-"""Datastores, files in them, and PCI mappings."""
+"""Datastores and the files in them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from talops.lab.provider import options
 from talops.lab.provider.kinds import Call, DataSource, refuse
-from talops.lab.provider.resources.pci_mapping import told
 from talops.lab.provider.schema import Attribute, Block, Nested
 
 if TYPE_CHECKING:
@@ -83,36 +81,6 @@ class File(DataSource):
                     "vmid": file.get("vmid"),
                 }
         return refuse("File Not Found", f"{config['file_name']!r} is not in {path}")
-
-
-class PciMappingData(DataSource):
-    name = "proxmox_hardware_mapping_pci"
-    block = Block(
-        {
-            "comment": _TEXT,
-            "id": _TEXT,
-            "map": Attribute(
-                readonly=True,
-                nested=Nested(
-                    {
-                        "comment": _TEXT,
-                        "id": _TEXT,
-                        "iommu_group": _COUNT,
-                        "node": _TEXT,
-                        "path": _TEXT,
-                        "subsystem_id": _TEXT,
-                    },
-                    "set",
-                ),
-            ),
-            "mediated_devices": Attribute("bool", readonly=True),
-            "name": Attribute(required=True),
-        }
-    )
-
-    async def read(self, call: Call, config: Values) -> Values:
-        found = await call.api.get(f"/cluster/mapping/pci/{quote(config['name'])}")
-        return {**told(found), "id": config["name"]}
 
 
 def _store(node: str, store: Values) -> Values:
