@@ -7,6 +7,7 @@ import re
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import ConflictError, TalopsError
@@ -35,8 +36,14 @@ class User:
     write: tuple[str, ...] = ()
 
     def may(self, access: Access, state: str) -> bool:
-        patterns = self.write if access is Access.WRITE else self.write + self.read
-        return any(fnmatchcase(state, pattern) for pattern in patterns)
+        if _matches(self.write, state):
+            return True
+        return access is Access.READ and _matches(self.read, state)
+
+
+@lru_cache(maxsize=4096)
+def _matches(patterns: tuple[str, ...], state: str) -> bool:
+    return any(fnmatchcase(state, pattern) for pattern in patterns)
 
 
 def load(path: Path) -> dict[str, User]:
