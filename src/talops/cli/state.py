@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from talops.cli import state_serve, state_users
+from talops.cli import state_change, state_look, state_serve, state_users
 
 
 def register(root: typer.Typer) -> None:
     group = typer.Typer(help="Look at states, bring them back, and serve them to a team.")
+    state_look.register(group)
+    state_change.register(group)
     state_serve.register(group)
     state_users.register(group)
     root.add_typer(group, name="state")

@@ -1,0 +1,155 @@
+"""`talops state rollback|backup|restore|unlock|migrate`: bringing states back, and moving them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.options import Directory, Format, Output
+from talops.cli.output import note, print_json
+from talops.cli.state_context import open_backend, with_backend
+from talops.cli.state_look import State
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from talops.statestore.backends.interface import StateBackend
+
+Force = Annotated[
+    bool, typer.Option("--force", help="Also over a higher serial or another lineage.")
+]
+
+
+def register(group: typer.Typer) -> None:
+    group.command("rollback")(rollback)
+    group.command("backup")(backup)
+    group.command("restore")(restore)
+    group.command("unlock")(unlock)
+    group.command("migrate")(migrate)
+
+
+def rollback(
+    state: State,
+    version: Annotated[str, typer.Argument(help="As `talops state versions` names it.")],
+    directory: Directory = None,
+) -> None:
+    """Make an old version the newest one, byte for byte."""
+    with_backend(directory, lambda found: found.rollback(state, version))
+    note(f"{state} is version {version} again; see what that means: talops infra plan")
+
+
+def backup(
+    to: Annotated[Path, typer.Option(help="Directory for the copies.")] = Path("state-backup"),
+    directory: Directory = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Copy every state into private files, wherever the states live."""
+    written = with_backend(directory, lambda found: _backup(found, to))
+    if output is Format.JSON:
+        print_json([str(path) for path in written])
+    else:
+        for path in written:
+            typer.echo(path)
+
+
+def restore(
+    state: State,
+    file: Annotated[Path | None, typer.Argument(help="A file; else the newest good copy.")] = None,
+    force: Force = False,
+    directory: Directory = None,
+) -> None:
+    """Bring a lost or corrupt state back, from a file or from the newest kept version."""
+    if file is None:
+        used = with_backend(directory, lambda found: _restore_newest(found, state))
+    else:
+        data, used = _whole_state(file), str(file)
+        with_backend(directory, lambda found: found.write(state, data, force=force))
+    note(f"{state} restored from {used}; see what differs: talops infra plan")
+
+
+def unlock(
+    state: State,
+    lock_id: Annotated[
+        str | None, typer.Option("--id", help="Only if this lock is still the one held.")
+    ] = None,
+    directory: Directory = None,
+) -> None:
+    """Take a lock away whose holder is gone."""
+    taken = with_backend(directory, lambda found: found.unlock(state, lock_id))
+    note(f"{state} unlocked" if taken else f"{state} was not locked")
+
+
+def migrate(
+    source: Annotated[
+        str, typer.Option("--from", help="local, https://HOST/PROJECT or s3://BUCKET/PREFIX.")
+    ],
+    target: Annotated[
+        str | None, typer.Option("--to", help="Likewise; else what the inventory says.")
+    ] = None,
+    force: Force = False,
+    directory: Directory = None,
+) -> None:
+    """Move all states to where the inventory wants them, verified before the old ones are left."""
+    from talops.statestore.backends.moving import Moved
+    from talops.statestore.backends.moving import migrate as move
+
+    root = (directory or Path.cwd()).absolute()
+
+    async def work(new: StateBackend) -> list[Moved]:
+        old = open_backend(root, source)
+        try:
+            if old.place == new.place:
+                raise TalopsError(f"the states are at {old.place} already")
+            return await move(old, new, force=force, report=note)
+        finally:
+            await old.close()
+
+    moved = with_backend(directory, work, target)
+    for each in moved:
+        typer.echo(f"{each.state}\tserial {each.serial}\told one {each.left}")
+    note(f"{len(moved)} moved; now: talops configure && talops infra init -- -reconfigure")
+
+
+async def _backup(backend: StateBackend, to: Path) -> list[Path]:
+    from talops.files import PRIVATE, make_private_directory, write_atomic
+    from talops.statestore.backends.interface import md5_of
+
+    make_private_directory(to)
+    written = []
+    for info in await backend.overview():
+        if info.problem:
+            raise TalopsError(f"{info.name}: {info.problem}", where=backend.place)
+        data = await backend.read(info.name) if info.exists else None
+        if data is not None:
+            path = to / f"{info.name}-s{info.serial}-{md5_of(data)[:8]}.tfstate"
+            write_atomic(path, data, mode=PRIVATE)
+            written.append(path)
+    return written
+
+
+def _whole_state(file: Path) -> bytes:
+    from talops.statestore.documents import marks_of
+
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise TalopsError(f"cannot read: {error.strerror}", where=str(file)) from error
+    marks_of(data)
+    return data
+
+
+async def _restore_newest(backend: StateBackend, state: str) -> str:
+    """The newest version that is a state, and not the one that is there already."""
+    from talops.statestore.backends.interface import md5_of
+
+    present = await backend.read(state)
+    for each in await backend.versions(state):
+        if each.lineage and (present is None or each.md5 != md5_of(present)):
+            await backend.rollback(state, each.id)
+            return f"version {each.id}"
+    raise TalopsError(
+        f"no other version of {state} is kept",
+        where=backend.place,
+        hint=f"give a file: talops state restore {state} FILE",
+    )

@@ -1,0 +1,139 @@
+"""Which backend a `talops state` command means: the inventory's, or one that is spelt out."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from talops.inventory.model import Cluster
+    from talops.redaction import Secret
+    from talops.statestore.backends.interface import StateBackend
+    from talops.statestore.backends.local import LocalBackend
+
+T = TypeVar("T")
+BACKUPS = Path(".talops/state")
+
+
+def with_backend(
+    directory: Path | None,
+    work: Callable[[StateBackend], Awaitable[T]],
+    place: str | None = None,
+) -> T:
+    """Open the backend, do the work, close it. `place` overrides the inventory's setting."""
+    root = (directory or Path.cwd()).absolute()
+
+    async def run() -> T:
+        backend = open_backend(root, place)
+        try:
+            return await work(backend)
+        finally:
+            await backend.close()
+
+    return asyncio.run(run())
+
+
+def open_backend(root: Path, place: str | None = None) -> StateBackend:
+    """`place` is local, http(s)://HOST/PROJECT or s3://BUCKET/PREFIX."""
+    from talops.cli.infra_context import _cluster, _credentials
+
+    cluster = _cluster(root)
+    if cluster is None:
+        raise TalopsError(
+            "there is no inventory here",
+            where=str(root),
+            hint="give its directory with -C, or make one: talops init",
+        )
+    spelt = place or cluster.state.kind
+    if spelt == "local":
+        return local_backend(root, cluster)
+    credentials = _credentials(cluster, root)
+    if spelt.startswith("http"):
+        return _http(cluster, credentials, place or cluster.state.url or "", root)
+    if spelt.startswith("s3"):
+        return _s3(cluster, credentials, place)
+    raise TalopsError(
+        f"{spelt} is no place for states",
+        hint="local, https://HOST/PROJECT or s3://BUCKET/PREFIX",
+    )
+
+
+def local_backend(root: Path, cluster: Cluster) -> LocalBackend:
+    """Also used after every apply, to keep a copy."""
+    from talops.render.layers import layers
+    from talops.statestore.backends.local import LocalBackend
+    from talops.statestore.model import Retention
+
+    files = {layer.state: root / layer.directory / "terraform.tfstate" for layer in layers(cluster)}
+    keep = Retention(cluster.state.backups, cluster.state.backup_days)
+    return LocalBackend(files, root / BACKUPS, keep)
+
+
+def keep_copies(root: Path, cluster: Cluster | None) -> list[Path]:
+    """Private, timestamped copies of all local states: before and after every apply."""
+    if cluster is None or cluster.state.kind != "local":
+        return []
+    backend = local_backend(root, cluster)
+    return [path for name in _names(cluster) if (path := backend.keep(name))]
+
+
+def _http(
+    cluster: Cluster, credentials: Mapping[str, Secret], url: str, root: Path
+) -> StateBackend:
+    from talops.redaction import Secret
+    from talops.statestore.backends.http import HttpBackend, HttpSettings
+
+    username = os.environ.get("TF_HTTP_USERNAME", "")
+    password = os.environ.get("TF_HTTP_PASSWORD", "")
+    if not username and "tfstate_username" in credentials:
+        username = credentials["tfstate_username"].reveal()
+    secret = Secret(password) if password else credentials.get("tfstate_password")
+    ca_file = root / cluster.state.ca_file if cluster.state.ca_file else None
+    return HttpBackend(HttpSettings(url, _names(cluster), username, secret, ca_file), _who())
+
+
+def _s3(cluster: Cluster, credentials: Mapping[str, Secret], place: str | None) -> StateBackend:
+    from talops.render.backend import backend_environment
+    from talops.render.layers import HYPERVISORS
+    from talops.statestore.backends.s3 import S3Backend, S3Settings
+    from talops.statestore.model import Retention
+
+    bucket, prefix = cluster.state.bucket or "", cluster.state.prefix
+    options = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    if cluster.state.kind == "s3":
+        options = {**backend_environment(cluster, HYPERVISORS, credentials), **options}
+        options.setdefault("AWS_REGION", cluster.state.region or "auto")
+    if place and place.startswith("s3://"):
+        bucket, _, prefix = place.removeprefix("s3://").partition("/")
+    if endpoint := options.pop("AWS_ENDPOINT_URL_S3", None):
+        options["AWS_ENDPOINT_URL"] = endpoint
+    keep = Retention(cluster.state.backups, cluster.state.backup_days)
+    wanted = {name: options[name] for name in _S3_OPTIONS if name in options}
+    return S3Backend(S3Settings(bucket, prefix, _names(cluster), wanted), keep, _who())
+
+
+_S3_OPTIONS = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_ENDPOINT_URL",
+)
+
+
+def _names(cluster: Cluster) -> tuple[str, ...]:
+    from talops.render.layers import layers
+
+    return tuple(layer.state for layer in layers(cluster))
+
+
+def _who() -> str:
+    return f"{getpass.getuser()}@{socket.gethostname()}"

@@ -1,0 +1,167 @@
+"""`talops state list|show|versions|diff|locks`: reading, whatever keeps the states."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from talops.cli.options import Directory, Format, Output
+from talops.cli.output import console, note, print_json
+from talops.cli.state_context import with_backend
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.statestore.backends.interface import StateBackend, StateInfo
+
+State = Annotated[str, typer.Argument(help="A state, such as 01-hypervisors.")]
+Version = Annotated[
+    str | None, typer.Option("--version", help="A kept version instead of the newest state.")
+]
+
+
+def register(group: typer.Typer) -> None:
+    group.command("list")(list_states)
+    group.command("show")(show)
+    group.command("versions")(versions)
+    group.command("diff")(diff)
+    group.command("locks")(locks)
+
+
+def list_states(directory: Directory = None, output: Output = Format.TEXT) -> None:
+    """All states of this inventory: serial, size, and who holds a lock."""
+    found = with_backend(directory, lambda backend: backend.overview())
+    if output is Format.JSON:
+        print_json([_info(each) for each in found])
+        return
+    rows = [
+        (each.name, str(each.serial) if each.exists else "-", _size(each), _state_of(each))
+        for each in found
+    ]
+    _table(("state", "serial", "size", "condition"), rows)
+
+
+def show(
+    state: State,
+    version: Version = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Print the state itself; it holds secrets.")
+    ] = False,
+    directory: Directory = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """What is in a state, by address; values only with --raw."""
+    from talops.statestore.backends.contents import contents_of
+
+    data = with_backend(directory, lambda backend: _read(backend, state, version))
+    if raw:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    found = contents_of(data)
+    if output is Format.JSON:
+        print_json(asdict(found) | {"resources": sorted(found.resources)} | _outputs(found.outputs))
+        return
+    note(f"serial {found.serial}, lineage {found.lineage}, {len(data)} bytes")
+    if found.encrypted:
+        note("encrypted by the client: its content shows only with the passphrase, to tofu")
+    for address in [
+        *sorted(found.resources),
+        *(f"output.{name}" for name in sorted(found.outputs)),
+    ]:
+        sys.stdout.write(address + "\n")
+
+
+def versions(state: State, directory: Directory = None, output: Output = Format.TEXT) -> None:
+    """The kept versions of a state, newest first."""
+    found = with_backend(directory, lambda backend: backend.versions(state))
+    if output is Format.JSON:
+        print_json([asdict(each) for each in found])
+        return
+    rows = [
+        (each.id, str(each.serial), str(each.size), each.at, each.who, each.note) for each in found
+    ]
+    _table(("version", "serial", "size", "at", "who", "note"), rows)
+
+
+def diff(
+    state: State,
+    old: Annotated[str, typer.Argument(help="A version, as `talops state versions` names it.")],
+    new: Annotated[str | None, typer.Argument(help="Another one; else the newest state.")] = None,
+    directory: Directory = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Which addresses differ between two versions; values are never shown."""
+    from talops.statestore.backends.contents import compare, contents_of
+
+    async def both(backend: StateBackend) -> tuple[bytes, bytes]:
+        return await _read(backend, state, old), await _read(backend, state, new)
+
+    before, after = with_backend(directory, both)
+    found = compare(contents_of(before), contents_of(after))
+    if output is Format.JSON:
+        print_json(asdict(found))
+        return
+    for sign, addresses in (("+", found.added), ("-", found.removed), ("~", found.changed)):
+        for address in addresses:
+            sys.stdout.write(f"{sign} {address}\n")
+    if found.empty:
+        note("no difference")
+
+
+def locks(directory: Directory = None, output: Output = Format.TEXT) -> None:
+    """Who holds which state."""
+    found = with_backend(directory, lambda backend: backend.overview())
+    held = [each for each in found if each.lock]
+    if output is Format.JSON:
+        print_json([{"state": each.name, "lock": each.lock} for each in held])
+        return
+    rows = [
+        tuple(str((each.lock or {}).get(key, "")) for key in ("ID", "Who", "Operation", "Created"))
+        for each in held
+    ]
+    _table(
+        ("state", "id", "who", "operation", "since"),
+        [(each.name, *row) for each, row in zip(held, rows, strict=True)],
+    )
+
+
+async def _read(backend: StateBackend, state: str, version: str | None) -> bytes:
+    data = await backend.read(state, version)
+    if data is None:
+        what = f"there is no version {version} of {state}" if version else f"there is no {state}"
+        raise TalopsError(what, where=backend.place, hint="talops state list")
+    return data
+
+
+def _outputs(outputs: dict[str, str]) -> dict[str, Any]:
+    return {"outputs": sorted(outputs)}
+
+
+def _info(info: StateInfo) -> dict[str, Any]:
+    return asdict(info) | {"exists": info.exists}
+
+
+def _size(info: StateInfo) -> str:
+    return str(info.size) if info.size else "-"
+
+
+def _state_of(info: StateInfo) -> str:
+    if info.problem:
+        return info.problem
+    if info.lock:
+        return f"locked by {info.lock.get('Who', 'somebody')}"
+    return "ok" if info.exists else "not there yet"
+
+
+def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    from rich.table import Table
+
+    table = Table(*titles, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)

@@ -1,0 +1,212 @@
+"""`state: http`: a talops state server; plain state traffic also works with other servers."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import ssl
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from talops.errors import ConflictError, DeniedError, TalopsError, UnreachableError
+from talops.statestore.backends.interface import Kept, StateInfo, held_error, info_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from talops.redaction import Secret
+
+TIMEOUT = 60.0
+OLDER_LAYOUT = "/tfstate/states"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """`url` ends with the project: https://states.example/homelab."""
+
+    url: str
+    states: tuple[str, ...] = ()
+    username: str = ""
+    password: Secret | None = None
+    ca_file: Path | None = None
+    client_certificate: Path | None = None
+    client_key: Path | None = None
+
+    @property
+    def root(self) -> str:
+        url = self.url.rstrip("/")
+        if url.endswith(OLDER_LAYOUT):
+            return url.removesuffix(OLDER_LAYOUT)
+        return url.rpartition("/")[0]
+
+    @property
+    def project(self) -> str:
+        url = self.url.rstrip("/")
+        return "tfstate" if url.endswith(OLDER_LAYOUT) else url.rpartition("/")[2]
+
+
+class HttpBackend:
+    def __init__(self, settings: HttpSettings, who: str = "talops") -> None:
+        self._settings = settings
+        self._who = who
+        auth = None
+        if settings.username and settings.password:
+            auth = httpx.BasicAuth(settings.username, settings.password.reveal())
+        self._client = httpx.AsyncClient(auth=auth, timeout=TIMEOUT, verify=_trust(settings))
+
+    @property
+    def place(self) -> str:
+        return self._settings.url
+
+    async def overview(self) -> Sequence[StateInfo]:
+        answer = await self._ask("GET", f"{self._settings.root}/-/states", missing=True)
+        if answer is None:  # another kind of server: ask for the states we know of
+            return [info_of(s, await self.read(s), None) for s in self._settings.states]
+        prefix = f"{self._settings.project}/"
+        found = {
+            entry["name"].removeprefix(prefix): _info(entry, prefix)
+            for entry in answer.json()
+            if entry["name"].startswith(prefix)
+        }
+        absent = {name: StateInfo(name) for name in self._settings.states}
+        return [info for _, info in sorted({**absent, **found}.items())]
+
+    async def read(self, state: str, version: str | None = None) -> bytes | None:
+        address = self._state(state) if version is None else self._admin(state, "versions", version)
+        answer = await self._ask("GET", address, missing=True)
+        return answer.content if answer and answer.content else None
+
+    async def versions(self, state: str) -> Sequence[Kept]:
+        answer = await self._ask("GET", self._admin(state, "versions"), missing=True)
+        if answer is None:
+            raise TalopsError(
+                "this server keeps no versions", where=self.place, hint="talops state serve does"
+            )
+        return [
+            Kept(
+                str(entry["version"]),
+                entry["serial"],
+                entry["lineage"],
+                entry["size"],
+                entry["md5"],
+                entry["at"],
+                f"{entry['who']}@{entry['from']}",
+                entry["note"],
+            )
+            for entry in answer.json()
+        ]
+
+    async def write(self, state: str, data: bytes, *, force: bool = False) -> None:
+        lock = self._lock_document()
+        await self._ask("LOCK", self._state(state), json.dumps(lock).encode())
+        try:
+            query = f"?ID={lock['ID']}" + ("&force=true" if force else "")
+            await self._ask("POST", self._state(state) + query, data)
+        finally:
+            await self._ask("UNLOCK", self._state(state), json.dumps(lock).encode())
+
+    async def rollback(self, state: str, version: str) -> None:
+        address = self._admin(state, "rollback") + f"?version={version}"
+        await self._ask("POST", address)
+
+    async def unlock(self, state: str, lock_id: str | None) -> bool:
+        held = await self._ask("GET", self._state(state) + "/lock", missing=True)
+        body = json.dumps({"ID": lock_id}).encode() if lock_id else b""
+        await self._ask("UNLOCK", self._state(state), body)
+        return held is not None
+
+    async def retire(self, state: str) -> str:
+        return f"left as it is at {self._state(state)}"
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def _state(self, state: str) -> str:
+        return f"{self._settings.url.rstrip('/')}/{state}"
+
+    def _admin(self, state: str, *rest: str) -> str:
+        settings = self._settings
+        return "/".join([f"{settings.root}/-/states/{settings.project}/{state}", *rest])
+
+    def _lock_document(self) -> dict[str, str]:
+        created = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        operation = "talops state"
+        return {
+            "ID": str(uuid.uuid4()),
+            "Operation": operation,
+            "Who": self._who,
+            "Created": created,
+        }
+
+    async def _ask(
+        self, method: str, address: str, body: bytes = b"", *, missing: bool = False
+    ) -> httpx.Response | None:
+        headers = {}
+        if body:
+            digest = hashlib.md5(body, usedforsecurity=False).digest()
+            headers["Content-MD5"] = base64.b64encode(digest).decode()
+        try:
+            answer = await self._client.request(method, address, content=body, headers=headers)
+        except httpx.HTTPError as error:
+            raise UnreachableError(
+                f"the state server does not answer: {type(error).__name__}",
+                where=self.place,
+                hint="is it running, and is ca_file its certificate?",
+            ) from None
+        if missing and answer.status_code in {204, 404, 405}:
+            return None
+        _check(answer, address)
+        return answer
+
+
+def _check(answer: httpx.Response, address: str) -> None:
+    if answer.is_success:
+        return
+    document: dict[str, Any] = {}
+    try:
+        document = answer.json()
+    except ValueError:
+        document = {}
+    if answer.status_code in {409, 423} and document.get("ID"):
+        raise held_error(address, document)
+    what = f"the state server answers {answer.status_code}: {document.get('error', 'no reason')}"
+    hint = document.get("hint")
+    if answer.status_code in {401, 403}:
+        raise DeniedError(what, where=address, hint=hint)
+    if answer.status_code == httpx.codes.CONFLICT:
+        raise ConflictError(what, where=address, hint="to write all the same, add --force")
+    if answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
+        raise UnreachableError(what, where=address, hint=hint)
+    raise TalopsError(what, where=address, hint=hint)
+
+
+def _info(entry: dict[str, Any], prefix: str) -> StateInfo:
+    current = entry["current"] or {}
+    return StateInfo(
+        entry["name"].removeprefix(prefix),
+        current.get("serial"),
+        current.get("lineage", ""),
+        current.get("size", 0),
+        current.get("md5", ""),
+        entry["lock"],
+    )
+
+
+def _trust(settings: HttpSettings) -> ssl.SSLContext | bool:
+    if not settings.url.startswith("https:"):
+        return True
+    try:
+        context = ssl.create_default_context(cafile=settings.ca_file)
+        if settings.client_certificate:
+            context.load_cert_chain(settings.client_certificate, settings.client_key)
+    except (OSError, ssl.SSLError) as error:
+        raise TalopsError(
+            f"cannot use a certificate: {error}", where=str(settings.ca_file or settings.url)
+        ) from error
+    return context

@@ -1,0 +1,128 @@
+"""What can be done with the states of an inventory, whatever keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from talops.errors import ConflictError, TalopsError
+from talops.statestore.documents import Marks, NotAStateError, marks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class StateInfo:
+    """One state as a listing shows it; `problem` says why it cannot be read."""
+
+    name: str
+    serial: int | None = None
+    lineage: str = ""
+    size: int = 0
+    md5: str = ""
+    lock: Mapping[str, Any] | None = None
+    problem: str = ""
+
+    @property
+    def exists(self) -> bool:
+        return self.serial is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One kept version; `id` is what the other commands take as VERSION."""
+
+    id: str
+    serial: int
+    lineage: str
+    size: int
+    md5: str
+    at: str
+    who: str = ""
+    note: str = ""
+
+
+class StateBackend(Protocol):
+    """Reading gives bytes, or None for "nothing there"; "could not read" is always an error."""
+
+    @property
+    def place(self) -> str:
+        """For messages: where these states are."""
+        ...
+
+    async def overview(self) -> Sequence[StateInfo]: ...
+
+    async def read(self, state: str, version: str | None = None) -> bytes | None: ...
+
+    async def versions(self, state: str) -> Sequence[Kept]:
+        """Newest first."""
+        ...
+
+    async def write(self, state: str, data: bytes, *, force: bool = False) -> None:
+        """Under the state's lock; what was there before is kept as a version."""
+        ...
+
+    async def rollback(self, state: str, version: str) -> None: ...
+
+    async def unlock(self, state: str, lock_id: str | None) -> bool:
+        """Take a lock away; False when there was none."""
+        ...
+
+    async def retire(self, state: str) -> str:
+        """After a migration: put the state out of the tools' sight. Says what became of it."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def info_of(name: str, data: bytes | None, lock: Mapping[str, Any] | None) -> StateInfo:
+    if data is None:
+        return StateInfo(name, lock=lock)
+    md5 = md5_of(data)
+    try:
+        marks = marks_of(data)
+    except NotAStateError as error:
+        return StateInfo(name, None, "", len(data), md5, lock, error.what)
+    return StateInfo(name, marks.serial, marks.lineage, len(data), md5, lock)
+
+
+def md5_of(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+def check_successor(current: bytes | None, data: bytes, state: str, *, force: bool) -> Marks:
+    """The rules of the state server, for backends that have none."""
+    marks = marks_of(data)
+    if current is None or force:
+        return marks
+    try:
+        before = marks_of(current)
+    except NotAStateError:  # a corrupt state is what a restore is for
+        return marks
+    if before.lineage != marks.lineage or marks.serial < before.serial:
+        raise ConflictError(
+            f"the state there has serial {before.serial} and lineage {before.lineage}, "
+            f"the new one serial {marks.serial} and lineage {marks.lineage}",
+            where=state,
+            hint="is it the right one? to write it all the same, add --force",
+        )
+    return marks
+
+
+def held_error(state: str, lock: Mapping[str, Any]) -> ConflictError:
+    who = f"{lock.get('Who') or 'somebody'} ({lock.get('Operation') or 'unknown operation'})"
+    return ConflictError(
+        f"{state} is locked by {who} since {lock.get('Created', 'some time')}",
+        hint=f"wait, or: talops state unlock {state} --id {lock.get('ID', '')}",
+    )
+
+
+def parse_lock(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(data)
+    except ValueError as error:
+        raise TalopsError("the lock cannot be read", where=where) from error
+    return found if isinstance(found, dict) else {}

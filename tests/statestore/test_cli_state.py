@@ -1,0 +1,191 @@
+"""`talops state …` as it is typed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from tests.statestore.helpers import lock_document, state_body
+from tests.statestore.running import running
+
+from talops.cli.app import run
+from talops.cli.state_context import keep_copies
+from talops.inventory.load import load
+from talops.redaction import Secret
+from talops.statestore import users
+from talops.statestore.stores import StoreAddress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.statestore.running import Running
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "two-hosts"
+ONE, TWO = "01-hypervisors", "02-platforms-two-hosts"
+
+
+@pytest.fixture
+def inventory(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(EXAMPLE, tmp_path / "inventory"))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Running]:
+    book = tmp_path / "users.json"
+    users.add(book, "alice", "alice-password", read=(), write=("home/*",))
+    store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
+    own = ("--users", str(book), "--tls-self-made", str(tmp_path / "tls"))
+    with running(store, *own) as started:
+        yield started
+
+
+@pytest.fixture
+def served(inventory: Path, server: Running, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An inventory whose states live on a server."""
+    monkeypatch.setenv("TF_HTTP_USERNAME", "alice")
+    monkeypatch.setenv("TF_HTTP_PASSWORD", "alice-password")
+    with (inventory / "cluster.yaml").open("a") as file:
+        file.write(f"\nstate:\n  type: http\n  url: {server.address}/home\n")
+        file.write(f"  ca_file: {inventory.parent / 'tls' / 'certificate.pem'}\n")
+    return inventory
+
+
+def talops(capfd: pytest.CaptureFixture[str], *words: str | Path, code: int = 0) -> str:
+    assert run([str(word) for word in words]) == code, capfd.readouterr()
+    return capfd.readouterr().out
+
+
+def put(inventory: Path, layer: str, body: bytes) -> Path:
+    path = inventory / "infrastructure" / layer / "terraform.tfstate"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(body)
+    return path
+
+
+def test_local_states_from_backup_to_restore(
+    inventory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A lost file and a torn file come back from the copies that applies leave behind."""
+    path = put(inventory, ONE, state_body(4))
+    (kept,) = keep_copies(inventory, load(inventory).require())
+    assert kept.stat().st_mode & 0o777 == 0o600
+    at = ("-C", inventory)
+    for damage in (path.unlink, lambda: path.write_bytes(b'{"serial": 4, "lin')):
+        damage()
+        talops(capfd, "state", "restore", ONE, *at)
+        assert path.read_bytes() == state_body(4)
+    listed = json.loads(talops(capfd, "state", "list", *at, "-o", "json"))
+    assert [(e["name"], e["serial"], e["exists"]) for e in listed] == [
+        (ONE, 4, True),
+        (TWO, None, False),
+    ]
+    folder = inventory / "copies"
+    (written,) = talops(capfd, "state", "backup", "--to", folder, *at).split()
+    assert Path(written).read_bytes() == state_body(4)
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_restore_from_a_file(inventory: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A file is restored only if it is a state, and over a newer one only with --force."""
+    path = put(inventory, ONE, state_body(4))
+    file = inventory / "old.tfstate"
+    file.write_bytes(b"{}")
+    talops(capfd, "state", "restore", ONE, file, "-C", inventory, code=1)
+    file.write_bytes(state_body(2))
+    talops(capfd, "state", "restore", ONE, file, "-C", inventory, code=1)
+    talops(capfd, "state", "restore", ONE, file, "--force", "-C", inventory)
+    assert path.read_bytes() == state_body(2)
+
+
+def test_the_way_to_a_server_and_back_in_time(
+    served: Path, server: Running, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """migrate, versions, diff, show, rollback, locks and unlock against a server."""
+    path = put(served, ONE, state_body(1))
+    at = ("-C", served)
+    moved = talops(capfd, "state", "migrate", "--from", "local", *at)
+    assert ONE in moved
+    assert not path.exists()
+    address = f"{server.address}/home/{ONE}"
+    trust = ssl.create_default_context(cafile=served.parent / "tls" / "certificate.pem")
+    direct = httpx.Client(auth=("alice", "alice-password"), verify=trust)
+    assert direct.get(address).content == state_body(1)
+    newer = json.loads(state_body(2)) | {"outputs": {"secret": {"value": "geheim"}}}
+    direct.post(address, content=json.dumps(newer))
+    found = json.loads(talops(capfd, "state", "versions", ONE, "-o", "json", *at))
+    assert [(e["id"], e["serial"]) for e in found] == [("2", 2), ("1", 1)]
+    shown = talops(capfd, "state", "diff", ONE, "1", *at)
+    assert "+ output.secret" in shown
+    assert "geheim" not in shown + talops(capfd, "state", "show", ONE, *at)
+    assert "geheim" in talops(capfd, "state", "show", ONE, "--raw", *at)
+    talops(capfd, "state", "rollback", ONE, "1", *at)
+    assert direct.get(address).content == state_body(1)
+    direct.request("LOCK", address, content=json.dumps(lock_document("x")))
+    (held,) = json.loads(talops(capfd, "state", "locks", "-o", "json", *at))
+    assert (held["state"], held["lock"]["Who"]) == (ONE, "alice@laptop")
+    talops(capfd, "state", "unlock", ONE, "--id", "wrong", *at, code=1)
+    talops(capfd, "state", "unlock", ONE, "--id", "x", *at)
+    assert json.loads(talops(capfd, "state", "locks", "-o", "json", *at)) == []
+    talops(capfd, "state", "migrate", "--from", f"{server.address}/home", "--to", "local", *at)
+    assert path.read_bytes() == state_body(1)
+    direct.close()
+
+
+def test_wrong_credentials_are_an_error(
+    served: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refused login is said, and the password does not appear."""
+    monkeypatch.setenv("TF_HTTP_PASSWORD", "not-the-password")
+    assert run(["state", "list", "-C", str(served)]) == 1
+    said = capfd.readouterr()
+    assert "401" in said.err
+    assert "not-the-password" not in said.err + said.out
+
+
+def test_users_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A password is made, printed once, and only its hash is kept."""
+    book = tmp_path / "users.json"
+    first = talops(capfd, "state", "user", "add", "bob", "--users", book, "--read", "home/*")
+    second = talops(capfd, "state", "user", "rotate", "bob", "--users", book)
+    assert len(first.strip()) > 20
+    assert first != second
+    assert first.strip() not in book.read_text()
+    assert users.load(book)["bob"].read == ("home/*",)
+    assert users.load(book)["bob"].write == ()
+    talops(capfd, "state", "user", "remove", "bob", "--users", book)
+    talops(capfd, "state", "user", "remove", "bob", "--users", book, code=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--listen", "127.0.0.1:0"], "who may use this server"),
+        (["--no-users", "--listen", "0.0.0.0:0"], "listens on loopback only"),
+        (["--no-users", "--store", "ftp:x"], "no kind of store"),
+        (["--users", "missing.json"], "cannot read the users file"),
+        (["--no-users", "--key-file", "missing.key"], "cannot read the key file"),
+    ],
+)
+def test_a_server_that_must_not_start(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every unsafe or impossible setting ends the command with its reason."""
+    monkeypatch.chdir(tmp_path)
+    assert run(["state", "serve", *words]) == 1
+    assert said in capfd.readouterr().err
+
+
+def test_two_servers_on_one_directory(tmp_path: Path) -> None:
+    """The second server refuses to start, in words."""
+    store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
+    with running(store), pytest.raises(RuntimeError, match="another state server"), running(store):
+        pass
