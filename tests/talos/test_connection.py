@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from google.protobuf.empty_pb2 import Empty
@@ -13,6 +13,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 from tests.talos.conftest import FakeNode, server_context, serving
 
+from talops.errors import TalopsError
 from talops.talos.client import Talos, split_address
 from talops.talos.credentials import Maintenance, spki_fingerprint
 from talops.talos.errors import (
@@ -25,6 +26,7 @@ from talops.talos.errors import (
     UnsupportedError,
     WrongCaError,
 )
+from talops.talos.wire import cosi_pb2
 from talops.talos.wire import machine_pb2 as pb
 
 if TYPE_CHECKING:
@@ -182,6 +184,22 @@ async def test_lost_reply_of_a_safe_call(talos: Talos, node: FakeNode) -> None:
     assert len(node.requests("Version")) == 2
 
 
+async def test_broken_listing_is_read_again(talos: Talos, node: FakeNode) -> None:
+    """A list that breaks off in the middle is never taken for the whole."""
+    item = cosi_pb2.ListResponse(resource=cosi_pb2.Resource())
+
+    async def break_once(_: object, stream: Any) -> Any:
+        await stream.send_message(item)
+        if len(node.requests("List")) == 1:
+            stream._stream._transport.abort()
+            return None
+        return item
+
+    node.on("List", break_once)
+    assert len(await talos.resources.list("n", "T")) == 2
+    assert len(node.requests("List")) == 2
+
+
 async def test_retries_end(talos: Talos, node: FakeNode) -> None:
     """A node that stays unavailable is asked three times, no more."""
     node.on("Version", GRPCError(Status.UNAVAILABLE, "not now"))
@@ -215,6 +233,22 @@ async def test_first_endpoint_that_answers(node: FakeNode, authority: Authority)
         assert (await talos.version()).tag == "v1.13.9"
     with pytest.raises(WrongCaError):
         await Talos.connect_any(endpoints[::-1], type(authority)().credentials())
+
+
+async def test_silent_endpoint(node: FakeNode, authority: Authority) -> None:
+    """An endpoint that accepts and then says nothing does not hold up the others."""
+    node.on("Version", VERSION)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoints = [f"127.0.0.1:{port}" for port in (silent.getsockname()[1], node.port)]
+        async with await Talos.connect_any(endpoints, authority.credentials()) as talos:
+            assert talos.link.where == endpoints[1]
+            assert (await talos.version()).tag == "v1.13.9"
+
+
+async def test_no_endpoint(authority: Authority) -> None:
+    """Without endpoints there is an error that says where they belong."""
+    with pytest.raises(TalopsError, match="no endpoint"):
+        await Talos.connect_any([], authority.credentials())
 
 
 async def test_unusable_key(authority: Authority) -> None:

@@ -11,9 +11,10 @@ from talops.talos.errors import CallFailedError
 from talops.talos.statuses import error_from, status_from_code
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from talops.errors import TalopsError
+    from talops.talos.wire import common_pb2
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -61,6 +62,16 @@ def failure(metadata: Any, where: str) -> TalopsError | None:
     if metadata.error:
         return error_from(Status.UNKNOWN, metadata.error, where)
     return None
+
+
+def joined(pieces: Iterable[common_pb2.Data], where: str) -> bytes:
+    """What a stream of Data carried, or the error that one of its pieces is."""
+    whole = bytearray()
+    for piece in pieces:
+        if error := failure(piece.metadata, where):
+            raise error
+        whole += piece.bytes
+    return bytes(whole)
 
 
 def _answer(message: Any, where: str) -> Answer[Any]:

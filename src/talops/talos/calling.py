@@ -15,7 +15,7 @@ from talops.talos.errors import CallFailedError, NodeDownError, OutcomeUnknownEr
 from talops.talos.statuses import error_from
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable
+    from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 
     from grpclib.client import StreamUnaryMethod, UnaryStreamMethod, UnaryUnaryMethod
 
@@ -26,8 +26,7 @@ R = TypeVar("R")
 M = TypeVar("M")
 
 TIMEOUT = 15.0
-ATTEMPTS = 3
-FIRST_PAUSE = 0.1
+PAUSES = (0.1, 0.4)  # between the attempts of a call that is safe to repeat
 
 _LOW_LEVEL = (GRPCError, StreamTerminatedError, ProtocolError, TimeoutError, OSError)
 
@@ -61,23 +60,17 @@ class Caller:
     ) -> R:
         """One request, one reply. Only a `safe` call is sent again when its reply is lost."""
         deadline = time.monotonic() + timeout
-        if not safe:
-            await self._connect(deadline)
-            try:
-                return await self._send(method, request, deadline, self._metadata)
-            except UnreachableError as error:
-                raise _unknown(error) from error
-        for attempt in range(ATTEMPTS):
-            try:
-                await self._connect(deadline)
-                return await self._send(method, request, deadline, self._metadata)
-            except UnreachableError as error:
-                pause = FIRST_PAUSE * 4**attempt
-                last = error
-            if attempt + 1 == ATTEMPTS or time.monotonic() + pause >= deadline:
-                break
-            await asyncio.sleep(pause)
-        raise last
+
+        async def attempt() -> R:
+            return await self._send(method, request, deadline, self._metadata)
+
+        if safe:
+            return await self._retried(attempt, deadline)
+        await self._connect(deadline)
+        try:
+            return await attempt()
+        except UnreachableError as error:
+            raise _unknown(error) from error
 
     async def one(
         self,
@@ -121,6 +114,22 @@ class Caller:
         except _LOW_LEVEL as error:
             raise await self._translated(error) from error
 
+    async def collect(
+        self,
+        method: UnaryStreamMethod[Q, R],
+        request: Q,
+        *,
+        timeout: float,  # noqa: ASYNC109
+    ) -> list[R]:
+        """All items of a stream that only reads and ends soon; a broken one is read again."""
+        deadline = time.monotonic() + timeout
+
+        async def attempt() -> list[R]:
+            left = _left(deadline)
+            return [item async for item in self.stream(method, request, timeout=left)]
+
+        return await self._retried(attempt, deadline)
+
     async def upload(
         self,
         method: StreamUnaryMethod[Q, Any],
@@ -140,10 +149,22 @@ class Caller:
             raise CallFailedError("the node answered without a message", where=self.where)
         return only(reply, self.where)
 
+    async def _retried(self, attempt: Callable[[], Awaitable[R]], deadline: float) -> R:
+        for pause in PAUSES:
+            try:
+                await self._connect(deadline)
+                return await attempt()
+            except UnreachableError:
+                if time.monotonic() + pause >= deadline:
+                    raise
+            await asyncio.sleep(pause)
+        await self._connect(deadline)
+        return await attempt()
+
     async def _connect(self, deadline: float) -> None:
         """Nothing has been sent as long as this fails, so that its errors leave no doubt."""
         try:
-            async with asyncio.timeout(max(deadline - time.monotonic(), 0.001)):
+            async with asyncio.timeout(_left(deadline)):
                 await self.link.__connect__()
         except TimeoutError as error:
             raise NodeDownError(
@@ -157,9 +178,8 @@ class Caller:
         deadline: float,
         metadata: list[tuple[str, str]],
     ) -> R:
-        timeout = max(deadline - time.monotonic(), 0.001)
         try:
-            return await method(request, timeout=timeout, metadata=metadata)
+            return await method(request, timeout=_left(deadline), metadata=metadata)
         except _LOW_LEVEL as error:
             raise await self._translated(error) from error
 
@@ -173,6 +193,10 @@ class Caller:
                 "no answer in time", where=self.where, hint="the node may be overloaded or down"
             )
         return NodeDownError(f"the connection failed: {error}", where=self.where)
+
+
+def _left(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0.001)
 
 
 def _unknown(error: UnreachableError) -> UnreachableError:

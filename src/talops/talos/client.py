@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from talops.talos.credentials import Credentials, Maintenance
 
 T = TypeVar("T")
+PATIENCE = 1.0
 
 
 class Talos:
@@ -57,22 +58,26 @@ class Talos:
     async def connect_any(
         cls, endpoints: Sequence[str], access: Credentials | Maintenance
     ) -> Talos:
-        """The first endpoint that lets us in; the error of the last one when none does."""
-        errors: list[TalopsError] = []
-        for endpoint in endpoints:
-            talos = cls.connect(endpoint, access)
-            try:
-                await talos.link.__connect__()
-            except TalopsError as error:
+        """The first endpoint that lets us in, in this order unless one keeps silent."""
+        clients = [cls.connect(endpoint, access) for endpoint in endpoints]
+        try:
+            chosen = await first_connected(clients)
+        except BaseException:
+            for talos in clients:
                 talos.close()
-                errors.append(error)
-            else:
-                return talos
-        raise _worst(errors)
+            raise
+        for talos in clients:
+            if talos is not chosen:
+                talos.close()
+        return chosen
 
     def node(self, name: str) -> Talos:
         """The calls of another node, proxied by this endpoint over the same connection."""
         return Talos(self.link, name)
+
+    async def connected(self) -> None:
+        """Connect now, or raise why that is not possible."""
+        await self.link.__connect__()
 
     async def version(self) -> Version:
         return await self.services.version()
@@ -115,6 +120,34 @@ def split_address(address: str, port: int = API_PORT) -> tuple[str, int]:
     if separator and tail.isdigit() and ":" not in host:
         return host, int(tail)
     return address, port
+
+
+async def first_connected(clients: Sequence[Talos]) -> Talos:
+    """Try one after the other; one that has not answered after a second is not waited for."""
+    errors: list[TalopsError] = []
+    waiting = list(clients)
+    pending: dict[asyncio.Task[None], Talos] = {}
+    try:
+        while waiting or pending:
+            if waiting:
+                talos = waiting.pop(0)
+                pending[asyncio.create_task(talos.connected())] = talos
+            done, _ = await asyncio.wait(
+                pending, timeout=PATIENCE if waiting else None, return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in done:
+                talos = pending.pop(task)
+                error = task.exception()
+                if error is None:
+                    return talos
+                if not isinstance(error, TalopsError):
+                    raise error
+                errors.append(error)
+    finally:
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+    raise _worst(errors)
 
 
 def _worst(errors: list[TalopsError]) -> TalopsError:

@@ -104,8 +104,8 @@ class ResourceCalls:
         request = cosi_pb2.ListRequest(
             namespace=namespace, type=type_, options=cosi_pb2.ListOptions()
         )
-        items = self._caller.stream(self._stub.List, request, timeout=LIST_TIMEOUT)
-        return [decode_resource(item.resource) async for item in items]
+        items = await self._caller.collect(self._stub.List, request, timeout=LIST_TIMEOUT)
+        return [decode_resource(item.resource) for item in items]
 
     async def watch(
         self, namespace: str, type_: str, id_: str | None = None, *, contents: bool = True

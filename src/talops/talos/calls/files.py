@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from talops.talos.answers import failure
+from talops.talos.answers import failure, joined
 from talops.talos.errors import CallFailedError
 from talops.talos.wire import machine_pb2
 from talops.talos.wire.machine_grpc import MachineServiceStub
@@ -40,12 +40,8 @@ class FileCalls:
 
     async def read(self, path: str, *, timeout: float = 60.0) -> bytes:  # noqa: ASYNC109
         request = machine_pb2.ReadRequest(path=path)
-        parts = []
-        async for item in self._caller.stream(self._stub.Read, request, timeout=timeout):
-            if error := failure(item.metadata, self._caller.where):
-                raise error
-            parts.append(item.bytes)
-        return b"".join(parts)
+        items = await self._caller.collect(self._stub.Read, request, timeout=timeout)
+        return joined(items, self._caller.where)
 
     async def boot_id(self) -> str:
         """Differs after every boot: the proof that a node went down and came back."""
@@ -54,7 +50,7 @@ class FileCalls:
     async def exists(self, path: str) -> bool:
         """Whether its directory lists it; a directory that is not there holds nothing."""
         folder, _, name = path.rstrip("/").rpartition("/")
-        async for file in self.list(folder or "/"):
+        for file in [found async for found in self.list(folder or "/")]:
             if "no such file" in file.error:
                 return False
             if file.error:

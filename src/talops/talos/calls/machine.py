@@ -13,7 +13,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.empty_pb2 import Empty
 
 from talops.redaction import Secret
-from talops.talos.answers import failure
+from talops.talos.answers import joined
 from talops.talos.errors import CallFailedError
 from talops.talos.wire import machine_pb2 as pb
 from talops.talos.wire.machine_grpc import MachineServiceStub
@@ -98,12 +98,8 @@ class MachineCalls:
 
     async def kubeconfig(self) -> Secret:
         """An admin kubeconfig, made by a control plane for this call."""
-        parts = []
-        async for item in self._caller.stream(self._stub.Kubeconfig, Empty(), timeout=30.0):
-            if error := failure(item.metadata, self._caller.where):
-                raise error
-            parts.append(item.bytes)
-        return Secret(_from_tar(b"".join(parts), self._caller.where))
+        items = await self._caller.collect(self._stub.Kubeconfig, Empty(), timeout=30.0)
+        return Secret(_from_tar(joined(items, self._caller.where), self._caller.where))
 
     async def client_configuration(
         self, roles: tuple[str, ...] = ("os:admin",), *, ttl: timedelta = YEAR
