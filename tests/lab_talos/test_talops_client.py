@@ -14,6 +14,7 @@ from talops.redaction import Secret
 from talops.talos import kinds, quorum
 from talops.talos.calls.logs import StageChanged
 from talops.talos.calls.machine import ApplyMode
+from talops.talos.calls.upgrade import Dialect, dialect_of
 from talops.talos.client import Talos
 from talops.talos.credentials import Credentials, Maintenance
 from talops.talos.errors import (
@@ -22,6 +23,7 @@ from talops.talos.errors import (
     InvalidRequestError,
     MaintenanceModeError,
     NotAuthorizedError,
+    UnsupportedError,
     WrongCaError,
 )
 from talops.talos.tracking import wait_for_boot, wait_until_running
@@ -185,3 +187,55 @@ async def test_whole_cluster(real_lab: Lab, tmp_path: Path) -> None:
     await quorum.require(planes)
     for talos in planes:
         talos.close()
+
+
+@pytest.mark.slow
+async def test_older_node(real_lab: Lab) -> None:
+    """Before 1.13 maintenance knows no version, and an upgrade is one call."""
+    lab = real_lab
+    await lab.start("cp-1", version="v1.12.4")
+    async with Talos.connect(lab.address("cp-1"), Maintenance()) as talos:
+
+        async def disks() -> Ready[int] | NotYet:
+            return Ready(len(await talos.storage.disks()))
+
+        await wait_for("maintenance", disks, timeout=60, interval=0.05)
+        with pytest.raises(UnsupportedError):
+            await talos.version()
+        install = {"disk": "/dev/sda", "image": "ghcr.io/siderolabs/installer:v1.12.4"}
+        config = lab.files.config("controlplane", "cp-1", install=install)
+        await talos.machine.apply_configuration(config)
+    async with client(lab, "cp-1") as talos:
+        await answering(talos)
+        assert dialect_of((await talos.version()).release) is Dialect.LEGACY
+        await lab.bootstrap("cp-1")
+        await wait_until_running(talos, timeout=120)
+        before = await talos.files.boot_id()
+        await talos.upgrade.legacy("factory.talos.dev/nocloud-installer/x:v1.12.6")
+        await wait_for_boot(talos, before, timeout=120)
+        assert (await talos.version()).tag == "v1.12.6"
+
+
+@pytest.mark.slow
+async def test_etcd_from_a_snapshot(real_lab: Lab, tmp_path: Path) -> None:
+    """A control plane that lost its data gets it back from a file: snapshot, wipe, recover."""
+    lab = real_lab
+    await lab.cluster("cp-1")
+    async with client(lab, "cp-1") as talos:
+        saved = await talos.etcd.snapshot(tmp_path / "etcd.snapshot")
+        before = await talos.files.boot_id()
+        await talos.machine.reset(graceful=False, reboot=True, labels=("EPHEMERAL",))
+
+        async def rebooted() -> Ready[None] | NotYet:
+            return NotYet("same boot") if await talos.files.boot_id() == before else Ready(None)
+
+        await wait_for("reboot", rebooted, timeout=60, interval=0.05)
+
+        async def recover() -> Ready[None] | NotYet:
+            await talos.etcd.recover(saved.path)
+            await talos.machine.bootstrap(recover_etcd=True)
+            return Ready(None)
+
+        await wait_for("recovery", recover, timeout=60, interval=0.1)
+        await wait_until_running(talos, timeout=120)
+        assert [member.hostname for member in await talos.etcd.members()] == ["cp-1"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from ruamel.yaml import YAML
 from tests.talos.conftest import Authority, FakeNode, data, encoded, meta
 
 from talops.cli.app import run
+from talops.cli.talos_output import human
 from talops.cli.talos_resources import look_up
 from talops.redaction import Secret
 from talops.talos import talosconfig
@@ -300,3 +302,25 @@ async def test_no_talosconfig(
     monkeypatch.chdir(tmp_path)
     assert await asyncio.to_thread(run, ["talos", "version"]) == 1
     assert "TALOSCONFIG" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (999, "999 B"), (21474836480, "21.5 GB"), (4e12, "4 TB")]
+)
+def test_sizes(size: float, text: str) -> None:
+    """Sizes in tables are for people; JSON keeps the bytes."""
+    assert human(size) == text
+
+
+def add_worker(config: Path) -> None:
+    loaded = talosconfig.read(config)
+    context = replace(loaded.contexts["lab"], nodes=("10.0.0.99",))
+    config.write_text(talosconfig.render(loaded.with_context(context)))
+
+
+async def test_etcd_asks_control_planes(talops: Any, node: FakeNode, config: Path) -> None:
+    """Without --nodes, etcd is looked for on the endpoints and not on the context's workers."""
+    add_worker(config)
+    node.on("EtcdAlarmList", pb.EtcdAlarmListResponse(messages=[pb.EtcdAlarm()]))
+    assert (await talops("etcd", "alarms"))[0] == 0
+    assert "node" not in node.asked[0][2]

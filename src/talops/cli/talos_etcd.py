@@ -39,7 +39,7 @@ async def members(session: Session) -> None:
     """List the members as each node sees them."""
     from talops.talos.calls.etcd import member_name
 
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.etcd.members())
     rows = [
         {**row(node, member), "id": member_name(member.id)}
@@ -54,7 +54,7 @@ async def status(session: Session) -> None:
     """Show database size, leader and errors of each member."""
     from talops.talos.calls.etcd import member_name
 
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.etcd.status())
     rows = [
         {**row(node, s), "member_id": member_name(s.member_id), "leader": member_name(s.leader)}
@@ -66,14 +66,14 @@ async def status(session: Session) -> None:
 
 async def alarms(session: Session) -> None:
     """List raised alarms; no row means none."""
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.etcd.alarms())
     _print_alarms(answers, session, errors)
 
 
 async def disarm(session: Session) -> None:
     """Take alarms away after their cause is gone."""
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.etcd.disarm())
     _print_alarms(answers, session, errors)
 
@@ -83,7 +83,7 @@ async def snapshot(
     path: Annotated[Path, typer.Argument(help="Where to write it (mode 0600).")],
 ) -> None:
     """Save the database to a file, checked against its own digest."""
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         saved = await nodes[0].etcd.snapshot(path)
     rows = [{"path": str(saved.path), "size": saved.size, "sha256": saved.sha256}]
     emit(rows, ["path", "size", "sha256"], session.output)
@@ -92,7 +92,7 @@ async def snapshot(
 async def defrag(session: Session) -> None:
     """Give unused space back, one node after the other."""
     session.named_nodes()
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         for node in nodes:
             await node.etcd.defragment()
             note(f"{node.where}: defragmented")
@@ -101,7 +101,7 @@ async def defrag(session: Session) -> None:
 async def forfeit(session: Session) -> None:
     """Let another member lead."""
     session.named_nodes()
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.etcd.forfeit_leadership())
     rows = [{"node": node, "leader now": leader} for node, leader in answers]
     emit(rows, ["node", "leader now"], session.output, errors)
@@ -110,7 +110,7 @@ async def forfeit(session: Session) -> None:
 async def leave(session: Session) -> None:
     """Take nodes out of etcd, one after the other; each wipes its data."""
     session.named_nodes()
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         for node in nodes:
             await node.etcd.leave()
             note(f"{node.where}: left etcd")
@@ -121,7 +121,7 @@ async def remove(
     member: Annotated[str, typer.Argument(help="The member's id, as `etcd members` shows it.")],
 ) -> None:
     """Remove a member that is gone for good."""
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         await nodes[0].etcd.remove_member(_member_id(member))
     note(f"removed {member}")
 

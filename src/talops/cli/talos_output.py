@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Row = dict[str, Any]
+SIZES = {"size", "db_size", "db_size_in_use"}
+_THOUSAND = 1000
 
 
 async def ask_all(
@@ -65,15 +67,17 @@ def raise_for(errors: Sequence[TalopsError]) -> None:
 
 
 def print_table(rows: Sequence[Row], columns: list[str]) -> None:
-    cells = [[column.upper() for column in columns]]
-    cells += [[cell(row.get(column)) for column in columns] for row in rows]
+    cells = [[column.upper().replace("_", " ") for column in columns]]
+    cells += [[cell(row.get(column), column) for column in columns] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     for line in cells:
         text = "   ".join(value.ljust(width) for value, width in zip(line, widths, strict=True))
         sys.stdout.write(text.rstrip() + "\n")
 
 
-def cell(value: Any) -> str:
+def cell(value: Any, column: str = "") -> str:
+    if column in SIZES and isinstance(value, int):
+        return human(value)
     if value is None or value == "":
         return "-"
     if isinstance(value, bool):
@@ -83,6 +87,15 @@ def cell(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
     return str(value)
+
+
+def human(size: float) -> str:
+    """Bytes as disks are sold: 21.5 GB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < _THOUSAND:
+            return f"{size:.3g} {unit}"
+        size /= _THOUSAND
+    return f"{size:.3g} TB"
 
 
 def plain(value: Any) -> Any:

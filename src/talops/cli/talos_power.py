@@ -122,7 +122,7 @@ async def kubeconfig(
     """Fetch an admin kubeconfig from a control plane."""
     from talops.files import PRIVATE, write_atomic
 
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         made = await nodes[0].machine.kubeconfig()
     if path is None:
         sys.stdout.write(made.reveal())
@@ -140,7 +140,7 @@ async def client_config(
     """Make a new talosconfig, signed by a control plane."""
     from talops.files import PRIVATE, write_atomic
 
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         made = await nodes[0].machine.client_configuration(
             tuple(role or ("os:admin",)), ttl=timedelta(hours=hours)
         )
@@ -183,7 +183,7 @@ def _reporter(name: str) -> Callable[[Waiting], None]:
         nonlocal last
         if waiting.reason != last:
             last = waiting.reason
-            note(f"{name}: {last}")
+            note(last if last.startswith(name) else f"{name}: {last}")
 
     return report
 

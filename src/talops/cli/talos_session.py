@@ -55,13 +55,17 @@ class Session:
         return talosconfig.read(path).pick(self.context, where=str(path))
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[list[Talos]]:
-        """One client per node: direct where the node is an endpoint, else through one."""
+    async def open(self, *, control_planes: bool = False) -> AsyncIterator[list[Talos]]:
+        """One client per node: direct where the node is an endpoint, else through one.
+
+        Without --nodes these are the context's, or its endpoints where only `control_planes` have
+        an answer.
+        """
         async with AsyncExitStack() as stack:
             if self.insecure:
                 yield self._in_maintenance(stack)
             else:
-                yield await self._in_cluster(stack)
+                yield await self._in_cluster(stack, control_planes=control_planes)
 
     def _in_maintenance(self, stack: AsyncExitStack) -> list[Talos]:
         from talops.talos.client import Talos
@@ -74,13 +78,13 @@ class Session:
             stack.callback(node.close)
         return nodes
 
-    async def _in_cluster(self, stack: AsyncExitStack) -> list[Talos]:
+    async def _in_cluster(self, stack: AsyncExitStack, *, control_planes: bool) -> list[Talos]:
         from talops.talos.client import Talos
 
         context = self.load()
         credentials = context.credentials()
         endpoints = self.endpoints or context.endpoints
-        wanted = self.nodes or context.nodes or endpoints
+        wanted = self.nodes or (() if control_planes else context.nodes) or endpoints
         proxy: Talos | None = None
         found = []
         for name in wanted:

@@ -125,7 +125,7 @@ async def health(
 ) -> None:
     """Let a control plane check the whole cluster."""
     lines: list[str] = []
-    async with session.open() as nodes:
+    async with session.open(control_planes=True) as nodes:
         checks = nodes[0].cluster.health(
             tuple(control_planes or ()), tuple(workers or ()), wait=timedelta(seconds=wait)
         )
