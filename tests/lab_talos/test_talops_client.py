@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.lab_talos.cluster_files import ClusterFiles
 
-from talops.errors import UnreachableError
+from talops.errors import ConflictError, UnreachableError
 from talops.redaction import Secret
 from talops.talos import kinds, quorum
 from talops.talos.calls.logs import StageChanged
@@ -26,6 +26,7 @@ from talops.talos.errors import (
     UnsupportedError,
     WrongCaError,
 )
+from talops.talos.recovery import recover_etcd
 from talops.talos.tracking import wait_for_boot, wait_until_running
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -223,6 +224,8 @@ async def test_etcd_from_a_snapshot(real_lab: Lab, tmp_path: Path) -> None:
     await lab.cluster("cp-1")
     async with client(lab, "cp-1") as talos:
         saved = await talos.etcd.snapshot(tmp_path / "etcd.snapshot")
+        with pytest.raises(ConflictError, match="still has etcd data"):
+            await recover_etcd(talos, [talos], saved.path, timeout=60)
         before = await talos.files.boot_id()
         await talos.machine.reset(graceful=False, reboot=True, labels=("EPHEMERAL",))
 
@@ -231,11 +234,6 @@ async def test_etcd_from_a_snapshot(real_lab: Lab, tmp_path: Path) -> None:
 
         await wait_for("reboot", rebooted, timeout=60, interval=0.05)
 
-        async def recover() -> Ready[None] | NotYet:
-            await talos.etcd.recover(saved.path)
-            await talos.machine.bootstrap(recover_etcd=True)
-            return Ready(None)
-
-        await wait_for("recovery", recover, timeout=60, interval=0.1)
+        await recover_etcd(talos, [talos], saved.path, timeout=60)
         await wait_until_running(talos, timeout=120)
         assert [member.hostname for member in await talos.etcd.members()] == ["cp-1"]

@@ -17,6 +17,7 @@ from talops.errors import TalopsError
 from talops.talos.client import Talos, split_address
 from talops.talos.credentials import Maintenance, spki_fingerprint
 from talops.talos.errors import (
+    ConfiguredError,
     FingerprintError,
     ForeignCertificateError,
     MaintenanceModeError,
@@ -141,6 +142,13 @@ async def test_maintenance_without_pin(maintenance: FakeNode) -> None:
     maintenance.on("Version", VERSION)
     async with Talos.connect("127.0.0.1", Maintenance(), port=maintenance.port) as talos:
         assert (await talos.version()).tag == "v1.13.9"
+
+
+async def test_no_maintenance_any_more(node: FakeNode) -> None:
+    """A node that has its config wants a certificate, and says so to whoever comes without."""
+    async with Talos.connect("127.0.0.1", Maintenance(), port=node.port) as talos:
+        with pytest.raises(ConfiguredError, match="not in maintenance"):
+            await talos.storage.disks()
 
 
 async def test_maintenance_pinned(maintenance: FakeNode) -> None:

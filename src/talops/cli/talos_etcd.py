@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,7 @@ def add_to(app: typer.Typer) -> None:
         "alarms": alarms,
         "disarm": disarm,
         "snapshot": snapshot,
+        "recover": recover,
         "defrag": defrag,
         "forfeit-leadership": forfeit,
         "leave": leave,
@@ -87,6 +89,28 @@ async def snapshot(
         saved = await nodes[0].etcd.snapshot(path)
     rows = [{"path": str(saved.path), "size": saved.size, "sha256": saved.sha256}]
     emit(rows, ["path", "size", "sha256"], session.output)
+
+
+async def recover(
+    session: Session,
+    path: Annotated[Path, typer.Argument(help="A snapshot, as `etcd snapshot` wrote it.")],
+    from_copy: Annotated[
+        bool, typer.Option(help="The file is a database copied from a node, without a digest.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="How many seconds to wait at most.")] = 300,  # noqa: ASYNC109  (a flag)
+) -> None:
+    """Found etcd anew from a snapshot, on the one control plane named with --nodes.
+
+    All endpoints of the context must be the control planes, answer, and have no etcd data.
+    """
+    from talops.talos.recovery import recover_etcd
+
+    if len(session.nodes) != 1:
+        raise TalopsError("name one control plane with --nodes: etcd is founded on it")
+    planes = replace(session, nodes=())
+    async with session.open() as (target,), planes.open(control_planes=True) as all_:
+        await recover_etcd(target, all_, path, timeout=timeout, from_copy=from_copy)
+        note(f"{target.where}: etcd starts from {path}; the other control planes join it")
 
 
 async def defrag(session: Session) -> None:

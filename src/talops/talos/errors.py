@@ -12,7 +12,8 @@ NotReadyError             not yet; waiting may help
 ├── MaintenanceModeError  the node has no machine config yet, so it cannot know our certificate
 └── PreconditionError     the node refuses for now (bootstrap too early, another apply is running)
 ConflictError
-└── AlreadyDoneError      AlreadyExists: etcd has data, the cluster is bootstrapped
+├── AlreadyDoneError      AlreadyExists: etcd has data, the cluster is bootstrapped
+└── ConfiguredError       the node is not in maintenance mode: it has a machine config
 TalopsError
 ├── TalosconfigError      the talosconfig file is missing, damaged or has no such context
 ├── NotFoundError         no such resource, service, file or member
@@ -65,6 +66,10 @@ class PreconditionError(NotReadyError):
 
 
 class AlreadyDoneError(ConflictError):
+    pass
+
+
+class ConfiguredError(ConflictError):
     pass
 
 

@@ -29,15 +29,38 @@ class Snapshot:
     sha256: str
 
 
+class _Checker:
+    """Sees the pieces of a snapshot pass by and knows whether they were all."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._tail = b""
+        self._database = hashlib.sha256()
+        self._everything = hashlib.sha256()
+
+    def add(self, piece: bytes) -> None:
+        self.size += len(piece)
+        self._everything.update(piece)
+        # The last 32 bytes are the digest; what they are is known only when nothing follows.
+        held = self._tail + piece
+        self._database.update(held[:-_DIGEST])
+        self._tail = held[-_DIGEST:]
+
+    @property
+    def whole(self) -> bool:
+        return self.size % _PAGE == _DIGEST and self._database.digest() == self._tail
+
+    @property
+    def sha256(self) -> str:
+        return self._everything.hexdigest()
+
+
 class SnapshotWriter:
     """Collects a snapshot beside its place, and moves it there once it proved whole."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._size = 0
-        self._tail = b""
-        self._database = hashlib.sha256()
-        self._everything = hashlib.sha256()
+        self._checker = _Checker()
 
     def __enter__(self) -> Self:
         try:
@@ -65,17 +88,12 @@ class SnapshotWriter:
             self._file.write(piece)
         except OSError as error:
             raise self._cannot(error) from error
-        self._size += len(piece)
-        self._everything.update(piece)
-        # The last 32 bytes are the digest; what they are is known only when nothing follows.
-        held = self._tail + piece
-        self._database.update(held[:-_DIGEST])
-        self._tail = held[-_DIGEST:]
+        self._checker.add(piece)
 
     def finish(self) -> Snapshot:
-        if self._size % _PAGE != _DIGEST or self._database.digest() != self._tail:
+        if not self._checker.whole:
             raise TalopsError(
-                f"the snapshot is damaged or cut off after {self._size} bytes",
+                f"the snapshot is damaged or cut off after {self._checker.size} bytes",
                 where=str(self._path),
                 hint="take it again; the file was not written",
             )
@@ -85,13 +103,26 @@ class SnapshotWriter:
             self._temporary.replace(self._path)
         except OSError as error:
             raise self._cannot(error) from error
-        return Snapshot(self._path, self._size, self._everything.hexdigest())
+        return Snapshot(self._path, self._checker.size, self._checker.sha256)
 
     def _cannot(self, error: OSError) -> TalopsError:
         return TalopsError(
             f"cannot write: {error.strerror}",
             where=str(self._path),
             hint="check free space and permissions, then run the same command again",
+        )
+
+
+def check(path: Path) -> None:
+    """Raise unless the file is a whole snapshot, with the digest that etcd put at its end."""
+    checker = _Checker()
+    for piece in pieces_of(path):
+        checker.add(piece)
+    if not checker.whole:
+        raise TalopsError(
+            "not a whole etcd snapshot: its digest does not fit",
+            where=str(path),
+            hint="a database file copied from a node has none: add --from-copy",
         )
 
 

@@ -15,7 +15,7 @@ from grpclib.protocol import H2Protocol
 
 from talops.talos import tls
 from talops.talos.credentials import Credentials, Maintenance, spki_fingerprint
-from talops.talos.errors import FingerprintError, NodeDownError
+from talops.talos.errors import ConfiguredError, FingerprintError, NodeDownError
 
 if TYPE_CHECKING:
     from talops.errors import TalopsError
@@ -121,8 +121,13 @@ class Link(Channel):
         return self._refused(None) if closed else tls.lost(self.where)
 
     def _refused(self, loss: BaseException | None) -> TalopsError:
-        access = self.access
-        expired = isinstance(access, Credentials) and access.expires < datetime.now(UTC)
+        if isinstance(self.access, Maintenance):
+            return ConfiguredError(
+                "the node is not in maintenance mode: it wants a client certificate",
+                where=self.where,
+                hint="leave out --insecure and use the talosconfig of its cluster",
+            )
+        expired = self.access.expires < datetime.now(UTC)
         return tls.refused(loss, self.where, expired=expired)
 
 
