@@ -91,12 +91,6 @@ class TimeStatus:
     sync_disabled: bool
 
 
-@dataclass(frozen=True)
-class ExtensionVersion:
-    name: str
-    version: str
-
-
 def _member(r: Resource) -> Member:
     spec = spec_cluster_pb2.MemberSpec.FromString(r.proto_spec)
     kind = spec_enums_pb2.MachineType.Name(spec.machine_type)
