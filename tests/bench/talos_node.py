@@ -15,7 +15,7 @@ from pathlib import Path
 from google.protobuf.empty_pb2 import Empty
 from tests.lab_talos.harness import Lab, until
 
-ONE_WAY = 0.005
+ONE_WAY = 0.01
 
 
 async def relay(host: str, port: int) -> asyncio.Server:
