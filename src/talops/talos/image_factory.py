@@ -34,13 +34,13 @@ class ImageFactory:
             raise TalopsError(
                 "the Image Factory refused the schematic "
                 f"({reply.status_code}): {reply.text.strip()}",
-                where=self.url,
+                where=f"{self.url}/schematics",
             )
         try:
             return str(reply.json()["id"])
         except (ValueError, KeyError, TypeError) as error:
             raise TalopsError(
-                "this is no Image Factory: the reply holds no id", where=self.url
+                "this is no Image Factory: the reply holds no id", where=f"{self.url}/schematics"
             ) from error
 
     async def knows(self, schematic: str) -> bool:
