@@ -52,6 +52,10 @@ class Silent:
 State = Waiting | Configured | Silent
 
 
+class ForeignNodeError(TalopsError):
+    """The node runs a config with another CA."""
+
+
 class Fleet:
     """Connections of one run: an admin certificate made for it from the cluster's own CA."""
 
@@ -81,7 +85,7 @@ class Fleet:
             except UnreachableError as error:
                 return Silent(error)
             except (WrongCaError, ForeignCertificateError) as error:
-                raise TalopsError(
+                raise ForeignNodeError(
                     f"{node.name} belongs to another cluster: {error.what}",
                     where=str(node.address),
                     hint="reset that node, or restore the secrets it was made with "

@@ -24,11 +24,12 @@ PROBE_TIMEOUT = 3.0
 # OpenSSL's X509_V_ERR_* numbers; everything else means "not signed by the CA we trust".
 _NOT_YET_VALID, _EXPIRED = 9, 10
 _WRONG_NAME = {62, 64}
+_SELF_SIGNED = 18
 
 
 def handshake_error(error: ssl.SSLError, where: str, shown: bytes | None) -> TalopsError:
     """The node's certificate, or what it sent instead of one, was not acceptable to us."""
-    if shown is not None and is_maintenance_certificate(shown):
+    if (shown is not None and is_maintenance_certificate(shown)) or _self_signed(error):
         return MaintenanceModeError(
             "the node is in maintenance mode: it has no machine config yet",
             where=where,
@@ -43,6 +44,14 @@ def handshake_error(error: ssl.SSLError, where: str, shown: bytes | None) -> Tal
             hint="check address and port; the Talos API is on 50000",
         )
     return NodeDownError(f"TLS handshake failed: {error.reason or error}", where=where)
+
+
+def _self_signed(error: ssl.SSLError) -> bool:
+    """No cluster's node shows such a certificate; one in maintenance mode has nobody to sign it.
+
+    The certificate itself may be out of reach: the node may be leaving that mode this very moment.
+    """
+    return isinstance(error, ssl.SSLCertVerificationError) and error.verify_code == _SELF_SIGNED
 
 
 def _verification_error(error: ssl.SSLCertVerificationError, where: str) -> TalopsError:

@@ -1,0 +1,119 @@
+"""A lab in this process, and talops run against it as its users do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from talops.lab.sample import LabInventory
+from talops.lab.spec import LabSpec
+from talops.lab.tools import LabTools, ProviderTools
+from talops.lab.world import World
+from talops.render.tree import PROVIDER_VERSION
+
+
+@dataclass
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def everything(self) -> str:
+        return f"exit {self.code}\n{self.out}\n{self.err}"
+
+
+@dataclass
+class Lab:
+    """One world, and a directory with an inventory for it."""
+
+    world: World
+    root: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return self.world.endpoints()
+
+    async def start(self, *words: str) -> asyncio.subprocess.Process:
+        """talops in a process of its own; the lab goes on in this one."""
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "talops",
+            *words,
+            cwd=self.root,
+            env={**os.environ, **self.environment},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    async def talops(self, *words: str) -> Outcome:
+        process = await self.start(*words)
+        try:
+            out, err = await process.communicate()
+        except asyncio.CancelledError:
+            kill_group(process)
+            raise
+        assert process.returncode is not None
+        return Outcome(process.returncode, out.decode(), err.decode())
+
+    def vms(self) -> dict[str, Any]:
+        """What Proxmox itself holds, by VM name."""
+        return {
+            str(vm.config.get("name")): vm
+            for pve in self.world.proxmox.hypervisors.values()
+            for vm in pve.vms.values()
+        }
+
+
+def kill_group(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def make_lab(
+    tool: Callable[[str], Path], tmp_path: Path
+) -> Callable[..., contextlib.AbstractAsyncContextManager[Lab]]:
+    """`async with make_lab(control_planes=1, workers=1) as lab`."""
+
+    @contextlib.asynccontextmanager
+    async def make(
+        *, spec: LabSpec | None = None, talos: bool = True, **wanted: int
+    ) -> AsyncIterator[Lab]:
+        async def find(name: str) -> Path:
+            return tool(name)
+
+        given = os.environ.get("TALOPS_PROVIDER_MIRROR")
+        provider = ProviderTools(
+            PROVIDER_VERSION, tmp_path / "providers", Path(given) if given else None
+        )
+        tools = LabTools(find if talos else None, provider)
+        async with World(tmp_path / "lab", spec or LabSpec(timing=0.0), tools) as world:
+            root = tmp_path / "site"
+            root.mkdir(exist_ok=True)
+            lab = Lab(world, root)
+            sizes = {"control_planes": 1, "workers": 1, "gpu_workers": 0, "subnet": 16, **wanted}
+            for name, text in LabInventory(name="e2e", **sizes).files(lab.details).items():
+                (root / name).write_text(text, encoding="utf-8")
+            token, _, value = lab.details["proxmox"]["api_token"].partition("=")
+            lab.environment = {
+                "TF_CLI_CONFIG_FILE": lab.details["provider"]["cli_config"],
+                "PROXMOX_VE_API_TOKEN": f"{token}={value}",
+                "NO_COLOR": "1",
+            }
+            yield lab
+
+    return make
