@@ -167,7 +167,9 @@ def _client(server: Server, number: int, size: int) -> list[float]:
     lock = json.dumps({"ID": f"lock-{number}", "Who": "bench", "Operation": "bench"}).encode()
     filler = base64.b64encode(os.urandom(size * 3 // 4)).decode()
     times: list[float] = []
-    serial, end = 0, time.perf_counter() + SECONDS
+    connection.ask("GET", "")  # the first request pays for scrypt
+    # Higher than in any earlier run on the same store.
+    serial, end = time.time_ns(), time.perf_counter() + SECONDS
     while time.perf_counter() < end or not times:
         serial += 1
         body = b'{"version":4,"serial":%d,"lineage":"bench","x":"%s"}' % (serial, filler.encode())

@@ -3,54 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from talops.statestore import rules
 from talops.statestore.model import AuditEntry, Outcome, Verdict, Version
-from talops.statestore.sqlite.schema import HEAD_QUERY, NUMBERED_QUERY, VERSION_COLUMNS, head_of
+from talops.statestore.sqlite.schema import NUMBERED_QUERY, VERSION_COLUMNS
 
 if TYPE_CHECKING:
-    import sqlite3
+    from talops.statestore.model import Actor, Draft, Lock, Retention, Standing
+    from talops.statestore.sqlite.ledger import Ledger
 
-    from talops.statestore.model import Actor, Draft, Head, Lock, Retention, Standing
-
-_HEAD = HEAD_QUERY + "WHERE s.name = ?"
 _LOCK = """INSERT INTO state (name, lock_id, lock_info) VALUES (?, ?, ?) ON CONFLICT (name)
 DO UPDATE SET lock_id = excluded.lock_id, lock_info = excluded.lock_info"""
+_UNLOCK = "UPDATE state SET lock_id = NULL, lock_info = NULL, released = ? WHERE name = ?"
 _INSERT = f"INSERT INTO version (state, {VERSION_COLUMNS}, body) VALUES ({'?, ' * 13}?)"  # noqa: S608
 _ADVANCE = """INSERT INTO state (name, number, current) VALUES (?, ?, ?) ON CONFLICT (name)
 DO UPDATE SET number = excluded.number, current = excluded.current"""
+_VALUES = attrgetter(*Version.__slots__)
 _AUDIT = "INSERT INTO audit (at, who, origin, action, state, detail) VALUES (?, ?, ?, ?, ?, ?)"
 
 
-def head(db: sqlite3.Connection, state: str) -> Head:
-    return head_of(db.execute(_HEAD, (state,)).fetchone())
-
-
-def lock(db: sqlite3.Connection, state: str, wanted: Lock) -> Outcome:
-    outcome = rules.lock(head(db, state), wanted)
+def lock(db: Ledger, state: str, wanted: Lock) -> Outcome:
+    before = db.head(state)
+    outcome = rules.lock(before, wanted)
     if outcome.verdict is Verdict.DONE:
         db.execute(_LOCK, (state, wanted.id, wanted.info))
+        db.remember(state, replace(before, lock=wanted))
     return outcome
 
 
-def unlock(
-    db: sqlite3.Connection, state: str, lock_id: str | None, entry: AuditEntry | None
-) -> Outcome:
-    before = head(db, state)
+def unlock(db: Ledger, state: str, lock_id: str | None, entry: AuditEntry | None) -> Outcome:
+    before = db.head(state)
     outcome = rules.unlock(before, lock_id)
     if outcome.verdict is Verdict.DONE and before.lock:
-        db.execute(
-            "UPDATE state SET lock_id = NULL, lock_info = NULL, released = ? WHERE name = ?",
-            (" ".join(rules.release(before.released, before.lock.id)), state),
-        )
+        released = rules.release(before.released, before.lock.id)
+        db.execute(_UNLOCK, (" ".join(released), state))
+        db.remember(state, replace(before, lock=None, released=released))
         if entry:
             record(db, replace(entry, detail=f"lock {before.lock.id}"))
     return outcome
 
 
-def write(db: sqlite3.Connection, state: str, draft: Draft) -> Outcome:
-    outcome = rules.write(head(db, state), draft)
+def write(db: Ledger, state: str, draft: Draft) -> Outcome:
+    outcome = rules.write(db.head(state), draft)
     if outcome.verdict is Verdict.DONE and outcome.current:
         version = draft.numbered(outcome.current.number)
         _insert(db, state, version, None if draft.blob else draft.body)
@@ -59,27 +55,29 @@ def write(db: sqlite3.Connection, state: str, draft: Draft) -> Outcome:
     return outcome
 
 
-def rollback(db: sqlite3.Connection, state: str, number: int, draft: Draft) -> Outcome:
+def rollback(db: Ledger, state: str, number: int, draft: Draft) -> Outcome:
     found = db.execute(NUMBERED_QUERY, (state, number)).fetchone()
     if found is None:
         return Outcome(Verdict.ABSENT)
     copy = draft.copying(Version(*found[1:]))
-    outcome = rules.write(head(db, state), copy)
+    outcome = rules.write(db.head(state), copy)
     if outcome.verdict is Verdict.DONE and outcome.current:
         _insert(db, state, copy.numbered(outcome.current.number), found[0])
         record(db, _entry(draft.actor, draft.at, "rollback", state, outcome.current))
     return outcome
 
 
-def delete(db: sqlite3.Connection, state: str, actor: Actor, at: float) -> Outcome:
-    outcome = rules.delete(head(db, state))
+def delete(db: Ledger, state: str, actor: Actor, at: float) -> Outcome:
+    before = db.head(state)
+    outcome = rules.delete(before)
     if outcome.verdict is Verdict.DONE and outcome.current:
         db.execute("UPDATE state SET current = NULL WHERE name = ?", (state,))
+        db.remember(state, replace(before, current=None))
         record(db, _entry(actor, at, "delete", state, outcome.current))
     return outcome
 
 
-def prune(db: sqlite3.Connection, state: str, keep: Retention, now: float) -> tuple[int, list[str]]:
+def prune(db: Ledger, state: str, keep: Retention, now: float) -> tuple[int, list[str]]:
     """How many versions went, and the blobs that no version names any more."""
     rows = db.execute(f"SELECT {VERSION_COLUMNS} FROM version WHERE state = ?", (state,))  # noqa: S608
     gone = rules.expired([Version(*row) for row in rows], keep, now)
@@ -95,17 +93,25 @@ def prune(db: sqlite3.Connection, state: str, keep: Retention, now: float) -> tu
     return len(gone), sorted(blobs - named)
 
 
-def record(db: sqlite3.Connection, entry: AuditEntry) -> None:
+def rewrap(db: Ledger, state: str, number: int, sealed_key: str) -> None:
+    db.execute(
+        "UPDATE version SET sealed_key = ? WHERE state = ? AND number = ?",
+        (sealed_key, state, number),
+    )
+    db.forget()
+
+
+def record(db: Ledger, entry: AuditEntry) -> None:
     db.execute(
         _AUDIT,
         (entry.at, entry.who, entry.origin, entry.action, entry.state, entry.detail),
     )
 
 
-def _insert(db: sqlite3.Connection, state: str, version: Version, body: bytes | None) -> None:
-    values = [getattr(version, name) for name in Version.__slots__]
-    db.execute(_INSERT, (state, *values, body))
+def _insert(db: Ledger, state: str, version: Version, body: bytes | None) -> None:
+    db.execute(_INSERT, (state, *_VALUES(version), body))
     db.execute(_ADVANCE, (state, version.number, version.number))
+    db.remember(state, replace(db.head(state), number=version.number, current=version))
 
 
 def _entry(actor: Actor, at: float, action: str, state: str, version: Standing) -> AuditEntry:

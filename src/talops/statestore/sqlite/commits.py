@@ -8,12 +8,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from talops.errors import UnreachableError
+from talops.statestore.sqlite.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
-_Waiting = tuple["Callable[[sqlite3.Connection], Any]", "asyncio.Future[Any]"]
+_Waiting = tuple["Callable[[Ledger], Any]", "asyncio.Future[Any]"]
 
 
 class GroupCommit:
@@ -26,6 +27,7 @@ class GroupCommit:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._ledger = Ledger(connection)
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="state-commit")
         self._waiting: list[_Waiting] = []
@@ -33,7 +35,7 @@ class GroupCommit:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    def run(self, operation: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+    def run(self, operation: Callable[[Ledger], T]) -> asyncio.Future[T]:
         """The operation's result, once it is durable; it must judge before it changes anything."""
         future: asyncio.Future[T] = self._loop.create_future()
         self._waiting.append((operation, future))
@@ -51,7 +53,7 @@ class GroupCommit:
         try:
             connection.execute("BEGIN IMMEDIATE")
             changes = connection.total_changes
-            results.extend(operation(connection) for operation, _ in batch)
+            results.extend(operation(self._ledger) for operation, _ in batch)
         except Exception as error:  # noqa: BLE001  (every caller in the batch must hear of it)
             self._finish(batch, [], _translated(error))
             return
@@ -69,6 +71,8 @@ class GroupCommit:
     def _finish(
         self, batch: list[_Waiting], results: list[Any], error: BaseException | None
     ) -> None:
+        if error is not None:
+            self._ledger.forget()
         if self._connection.in_transaction:
             self._connection.rollback()
         for place, (_, future) in enumerate(batch):

@@ -104,13 +104,9 @@ class SqliteStore:
         return [Version(*row) for row in self._all(query, (state,))]
 
     async def rewrap(self, state: str, number: int, sealed_key: str) -> None:
-        def change(db: sqlite3.Connection) -> None:
-            db.execute(
-                "UPDATE version SET sealed_key = ? WHERE state = ? AND number = ?",
-                (sealed_key, state, number),
-            )
-
-        await self._commits.run(change)
+        await self._commits.run(
+            partial(changes.rewrap, state=state, number=number, sealed_key=sealed_key)
+        )
 
     async def audit(self, limit: int) -> list[AuditEntry]:
         query = "SELECT at, who, origin, action, state, detail FROM audit ORDER BY id DESC LIMIT ?"
