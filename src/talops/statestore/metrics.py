@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -27,11 +28,7 @@ class Metrics:
         self._requests[(method if method in _METHODS else "other", status)] += 1
         self._seconds += seconds
         self.sent += sent
-        for place, bound in enumerate(BUCKETS):
-            if seconds <= bound:
-                self._buckets[place] += 1
-                return
-        self._buckets[-1] += 1
+        self._buckets[bisect_left(BUCKETS, seconds)] += 1
 
     def render(self, *, draining: bool) -> str:
         return "\n".join(self._lines(draining=draining)) + "\n"

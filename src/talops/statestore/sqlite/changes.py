@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from talops.statestore import rules
-from talops.statestore.model import AuditEntry, Outcome, Verdict, Version
+from talops.statestore.model import AuditEntry, Head, Outcome, Verdict, Version
 from talops.statestore.sqlite.schema import NUMBERED_QUERY, VERSION_COLUMNS
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def lock(db: Ledger, state: str, wanted: Lock) -> Outcome:
     outcome = rules.lock(before, wanted)
     if outcome.verdict is Verdict.DONE:
         db.execute(_LOCK, (state, wanted.id, wanted.info))
-        db.remember(state, replace(before, lock=wanted))
+        db.remember(state, Head(wanted, before.released, before.number, before.current))
     return outcome
 
 
@@ -39,7 +39,7 @@ def unlock(db: Ledger, state: str, lock_id: str | None, entry: AuditEntry | None
     if outcome.verdict is Verdict.DONE and before.lock:
         released = rules.release(before.released, before.lock.id)
         db.execute(_UNLOCK, (" ".join(released), state))
-        db.remember(state, replace(before, lock=None, released=released))
+        db.remember(state, Head(None, released, before.number, before.current))
         if entry:
             record(db, replace(entry, detail=f"lock {before.lock.id}"))
     return outcome
@@ -72,7 +72,7 @@ def delete(db: Ledger, state: str, actor: Actor, at: float) -> Outcome:
     outcome = rules.delete(before)
     if outcome.verdict is Verdict.DONE and outcome.current:
         db.execute("UPDATE state SET current = NULL WHERE name = ?", (state,))
-        db.remember(state, replace(before, current=None))
+        db.remember(state, Head(before.lock, before.released, before.number, None))
         record(db, _entry(actor, at, "delete", state, outcome.current))
     return outcome
 
@@ -111,7 +111,8 @@ def record(db: Ledger, entry: AuditEntry) -> None:
 def _insert(db: Ledger, state: str, version: Version, body: bytes | None) -> None:
     db.execute(_INSERT, (state, *_VALUES(version), body))
     db.execute(_ADVANCE, (state, version.number, version.number))
-    db.remember(state, replace(db.head(state), number=version.number, current=version))
+    before = db.head(state)
+    db.remember(state, Head(before.lock, before.released, version.number, version))
 
 
 def _entry(actor: Actor, at: float, action: str, state: str, version: Standing) -> AuditEntry:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from talops.errors import UnreachableError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Waiting = tuple["Callable[[Ledger], Any]", "asyncio.Future[Any]"]
+_Batch = tuple[list[_Waiting], list[Any]]
 
 
 class GroupCommit:
@@ -29,7 +31,9 @@ class GroupCommit:
         self._connection = connection
         self._ledger = Ledger(connection)
         self._loop = asyncio.get_running_loop()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="state-commit")
+        self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._commit, name="state-commit", daemon=True)
+        self._thread.start()
         self._waiting: list[_Waiting] = []
         self._busy = False
         self._idle = asyncio.Event()
@@ -60,13 +64,17 @@ class GroupCommit:
         if connection.total_changes == changes:
             self._finish(batch, results, None)
             return
-        self._thread.submit(connection.commit).add_done_callback(
-            lambda done: self._loop.call_soon_threadsafe(self._committed, batch, results, done)
-        )
+        self._batches.put((batch, results))
 
-    def _committed(self, batch: list[_Waiting], results: list[Any], done: Future[None]) -> None:
-        error = done.exception()
-        self._finish(batch, results, _translated(error) if error else None)
+    def _commit(self) -> None:
+        """The thread's only work: one COMMIT after the other."""
+        while (found := self._batches.get()) is not None:
+            error: BaseException | None = None
+            try:
+                self._connection.commit()
+            except sqlite3.Error as caught:
+                error = _translated(caught)
+            self._loop.call_soon_threadsafe(self._finish, *found, error)
 
     def _finish(
         self, batch: list[_Waiting], results: list[Any], error: BaseException | None
@@ -90,7 +98,8 @@ class GroupCommit:
 
     async def close(self) -> None:
         await self._idle.wait()
-        self._thread.shutdown()
+        self._batches.put(None)
+        self._thread.join()
 
 
 def _translated(error: BaseException) -> BaseException:
