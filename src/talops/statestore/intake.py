@@ -130,16 +130,20 @@ def _process(digest: hashlib._Hash, seal: Seal | NoSeal, frame: bytes, last: boo
 
 async def _frames(start: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bool]]:
     """Frames of equal size; the last one, marked, may be shorter."""
-    buffer = bytearray(start)
+    pieces, size = [start], len(start)
     async for piece in rest:
-        while len(buffer) > FRAME:
-            yield bytes(buffer[:FRAME]), False
-            del buffer[:FRAME]
-        buffer += piece
-    while len(buffer) > FRAME:
-        yield bytes(buffer[:FRAME]), False
-        del buffer[:FRAME]
-    yield bytes(buffer), True
+        # Only what is surely followed by something may go out unmarked.
+        if size > FRAME:
+            whole = b"".join(pieces)
+            cut = size - size % FRAME or size - FRAME
+            for place in range(0, cut, FRAME):
+                yield whole[place : place + FRAME], False
+            pieces, size = [whole[cut:]], size - cut
+        pieces.append(piece)
+        size += len(piece)
+    whole = b"".join(pieces)
+    for place in range(0, max(size, 1), FRAME):
+        yield whole[place : place + FRAME], place + FRAME >= size
 
 
 async def _slices(body: bytes) -> AsyncIterator[tuple[bytes, bool]]:
