@@ -7,10 +7,9 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +18,9 @@ from talops.lab.spec import LabSpec
 from talops.lab.tools import LabTools, ProviderTools
 from talops.lab.world import World
 from talops.render.tree import PROVIDER_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
 
 
 @dataclass
@@ -45,7 +47,7 @@ class Lab:
         return self.world.endpoints()
 
     async def start(self, *words: str) -> asyncio.subprocess.Process:
-        """talops in a process of its own; the lab goes on in this one."""
+        """Talops in a process of its own; the lab goes on in this one."""
         return await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -87,7 +89,7 @@ def kill_group(process: asyncio.subprocess.Process) -> None:
 def make_lab(
     tool: Callable[[str], Path], tmp_path: Path
 ) -> Callable[..., contextlib.AbstractAsyncContextManager[Lab]]:
-    """`async with make_lab(control_planes=1, workers=1) as lab`."""
+    """A lab with an inventory: async with make_lab(control_planes=1) as lab."""
 
     @contextlib.asynccontextmanager
     async def make(
