@@ -55,7 +55,7 @@ class Workspace:
     mirror: Path
     endpoint: str
     ca: Path
-    token: str = TOKEN
+    login: tuple[tuple[str, str], ...] = (("PROXMOX_VE_API_TOKEN", TOKEN),)
 
     def write(self, body: str) -> None:
         provider = f'provider "proxmox" {{\n  endpoint = "{self.endpoint}"\n}}\n'
@@ -68,7 +68,7 @@ class Workspace:
             "HOME": str(self.directory),
             "TF_CLI_CONFIG_FILE": str(self.directory / "cli.tfrc"),
             "TF_IN_AUTOMATION": "1",
-            "PROXMOX_VE_API_TOKEN": self.token,
+            **dict(self.login),
             "SSL_CERT_FILE": str(self.ca),
             "CHECKPOINT_DISABLE": "1",
             "TMPDIR": str(self.directory),

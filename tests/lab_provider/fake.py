@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOKEN = "lab@pve!test=00000000-0000-0000-0000-000000000000"
+PASSWORD = "correct horse"
+TICKET = "PVE:root@pam:4EEC61E2::bGFi"
 GIB = 1 << 30
 DRIVE = re.compile(r"(ide|sata|scsi|virtio|efidisk|tpmstate)\d+")
 NUMBERS = (
@@ -76,6 +78,7 @@ class Fake:
     tasks: dict[str, Task] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     bodies: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    agents: bool = True
     failures: dict[str, list[RefusalError | Task]] = field(default_factory=dict)
 
     @property
@@ -197,7 +200,9 @@ class Fake:
         if kind == "groups":
             return self._crud(self.groups, "groupid", method, rest, form)
         if kind == "ticket":
-            return {"username": form["username"], "ticket": "T", "CSRFPreventionToken": "C"}
+            if form["password"] != PASSWORD:
+                raise RefusalError(401, "authentication failure")
+            return {"username": form["username"], "ticket": TICKET, "CSRFPreventionToken": "C"}
         raise RefusalError(501, f"not implemented: {path}")
 
     def _acl(self, method: str, form: Any) -> Any:
@@ -411,6 +416,8 @@ class Fake:
             return {**config} if method == "GET" else self._apply(vmid, form)
         if what == "status/current":
             return {"status": "running" if vmid in self.running else "stopped", "vmid": vmid}
+        if path[0] == "agent":
+            return self._agent(vmid, path[1])
         if what == "status/start":
             self.running.add(vmid)
         elif what in ("status/stop", "status/shutdown"):
@@ -432,6 +439,19 @@ class Fake:
         else:
             raise RefusalError(501, f"not implemented: {what}")
         return self.task(node, f"qm{path[-1]}", vmid)
+
+    def _agent(self, vmid: int, question: str) -> Any:
+        if vmid not in self.running or not self.agents:
+            raise RefusalError(500, "QEMU guest agent is not running")
+        if question == "ping":
+            return {"result": {}}
+        address = {"ip-address": f"10.0.0.{vmid % 256}", "ip-address-type": "ipv4", "prefix": 24}
+        mac = self.vms[vmid]["net0"].split(",")[0].partition("=")[2]
+        nic = {"name": "eth0", "hardware-address": mac.lower(), "ip-addresses": [address]}
+        local = {"ip-address": "127.0.0.1", "ip-address-type": "ipv4", "prefix": 8}
+        none = "00:00:00:00:00:00"
+        loopback = {"name": "lo", "hardware-address": none, "ip-addresses": [local]}
+        return {"result": [loopback, nic]}
 
     def _clone(self, node: str, source: int, form: Any) -> None:
         vmid = int(form["newid"])
@@ -521,7 +541,13 @@ async def _handle(request: web.Request) -> web.Response:
 
 
 def _check_token(request: web.Request) -> None:
-    if request.headers.get("Authorization") != f"PVEAPIToken={TOKEN}":
+    """A token, or the ticket and for changes its second half too."""
+    if request.path.endswith("/access/ticket"):
+        return
+    token = request.headers.get("Authorization") == f"PVEAPIToken={TOKEN}"
+    ticket = request.headers.get("Cookie") == f"PVEAuthCookie={TICKET}"
+    safe = request.method == "GET" or request.headers.get("CSRFPreventionToken") == "C"
+    if not token and not (ticket and safe):
         raise RefusalError(401, "authentication failure")
 
 

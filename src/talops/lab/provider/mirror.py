@@ -144,13 +144,14 @@ terraform {{
 
 async def _mirror_with(tofu: Path, work: Path) -> bool:
     process = await asyncio.create_subprocess_exec(
+        "env",  # keeps the environment (proxies!) and says which configuration counts
+        f"TF_CLI_CONFIG_FILE={work / 'cli.tfrc'}",
         tofu,
         "providers",
         "mirror",
         f"-platform={_platform()}",
         work / "mirror",
         cwd=work,
-        env={"TF_CLI_CONFIG_FILE": str(work / "cli.tfrc"), "PATH": "/usr/bin:/bin"},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 _UNREADABLE = -1
 _ALGORITHMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 
+_KEYS = {
+    "checksum": "checksum",
+    "checksum_algorithm": "checksum-algorithm",
+    "content_type": "content",
+    "datastore_id": "storage",
+    "decompression_algorithm": "compression",
+    "file_name": "filename",
+    "node_name": "node",
+    "url": "url",
+}
+
 
 class DownloadFile(Resource):
     name = "proxmox_download_file"
@@ -127,17 +138,7 @@ class DownloadFile(Resource):
         }
 
     async def _download(self, call: Call, planned: Values) -> None:
-        keys = {
-            "checksum": "checksum",
-            "checksum_algorithm": "checksum-algorithm",
-            "content_type": "content",
-            "datastore_id": "storage",
-            "decompression_algorithm": "compression",
-            "file_name": "filename",
-            "node_name": "node",
-            "url": "url",
-        }
-        form = {key: planned[name] for name, key in keys.items() if planned[name]}
+        form = {key: planned[name] for name, key in _KEYS.items() if planned[name]}
         form["verify-certificates"] = "1" if planned["verify"] else "0"
         base = f"/nodes/{planned['node_name']}/storage/{planned['datastore_id']}"
         limit = float(planned["upload_timeout"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.provider import tasks
@@ -12,40 +12,16 @@ from talops.lab.provider.options import plain
 from talops.lab.provider.planning import changed
 from talops.lab.provider.resources.pool import pool_path
 from talops.lab.provider.resources.vm import cloudinit, devices, drives, schema
-from talops.lab.provider.resources.vm.cloning import move_disk, put_config
-from talops.lab.provider.resources.vm.creating import resize
-from talops.lab.provider.resources.vm.devices import defaults, first
+from talops.lab.provider.resources.vm.change import Change
+from talops.lab.provider.resources.vm.cloning import put_config
+from talops.lab.provider.resources.vm.devices import first
 from talops.lab.provider.resources.vm.power import Power
 from talops.lab.provider.resources.vm.scalars import SCALARS
+from talops.lab.provider.resources.vm.volumes import apply_volumes
 
 if TYPE_CHECKING:
     from talops.lab.provider.kinds import Call
     from talops.lab.provider.values import Values
-
-_HOTPLUG = "network,disk,usb"
-
-
-@dataclass
-class Change:
-    """What one PUT carries, and what it asks for afterwards."""
-
-    prior: Values
-    planned: Values
-    form: dict[str, str] = field(default_factory=dict)
-    delete: list[str] = field(default_factory=list)
-    restart: bool = False
-
-    def has(self, name: str) -> bool:
-        return changed(self.prior, self.planned, name)
-
-    def block(self, name: str) -> Values:
-        """As planned; a block that was taken out of the configuration means its defaults."""
-        found = first(self.planned, name)
-        return defaults(schema.BLOCK.blocks[name]) if found is None else found
-
-    def hot(self, feature: str) -> bool:
-        enabled = self.planned.get("hotplug") or _HOTPLUG
-        return enabled == "1" or feature in enabled.split(",")
 
 
 async def update(call: Call, prior: Values, planned: Values) -> None:
@@ -66,7 +42,7 @@ async def update(call: Call, prior: Values, planned: Values) -> None:
     await _template(call, change, power)
     if rebuild and not planned["template"]:
         await call.api.call("PUT", f"{power.path}/cloudinit")
-    await _volumes(call, change, power)
+    await apply_volumes(call, change, power)
     if not planned["template"]:
         restart = change.restart and not power.warned
         was = bool(prior["started"]) and not planned["started"]
@@ -204,7 +180,7 @@ async def _firmware(change: Change, power: Power) -> None:
     """A move to another datastore is done later, by its own call."""
     if change.has("efi_disk"):
         block = first(change.planned, "efi_disk")
-        if block is not None and not _moves(change, "efi_disk"):
+        if block is not None and not change.moves("efi_disk"):
             change.form |= devices.efi_disk(block)
         change.restart = True
     if change.has("tpm_state"):
@@ -212,14 +188,9 @@ async def _firmware(change: Change, power: Power) -> None:
         block = first(change.planned, "tpm_state")
         if block is None:
             change.delete.append("tpmstate0")
-        elif not _moves(change, "tpm_state"):
+        elif not change.moves("tpm_state"):
             change.form |= devices.tpm_state(block)
         change.restart = True
-
-
-def _moves(change: Change, name: str) -> bool:
-    old, new = first(change.prior, name), first(change.planned, name)
-    return bool(old and new and old["datastore_id"] != new["datastore_id"])
 
 
 async def _cloud_init(call: Call, change: Change, power: Power, config: Values) -> bool:
@@ -254,64 +225,6 @@ async def _template(call: Call, change: Change, power: Power) -> None:
     limit = float(change.planned["timeout_migrate"])
     await tasks.run(call, "VM convert to template", "POST", f"{power.path}/template", limit=limit)
     change.restart = False
-
-
-async def _volumes(call: Call, change: Change, power: Power) -> None:
-    """Moves and growth. A restart that is due anyway comes before a resize, not after it."""
-    limit, template = float(change.planned["timeout_migrate"]), bool(change.planned["template"])
-    moves, grown = await _plan_volumes(call, change, power)
-    if moves and not template:
-        await power.off_for_change("move disks between datastores")
-    for slot, store in moves.items():
-        await move_disk(call, power.path, slot, store, limit)
-    allowed = True
-    if change.restart and not template:
-        allowed = await power.off_for_change("resize disks" if grown else "")
-        change.restart = False
-    if not allowed:
-        return
-    for slot, size in grown.items():
-        await resize(call, power.path, slot, size, limit)
-    again = {slot: change.form[slot] for slot in grown if slot in change.form}
-    if again:
-        await put_config(call, power.path, again)
-    change.restart |= bool(grown) and not template and not change.hot("disk")
-
-
-async def _plan_volumes(
-    call: Call, change: Change, power: Power
-) -> tuple[dict[str, str], dict[str, int]]:
-    moves: dict[str, str] = {}
-    grown: dict[str, int] = {}
-    for name, slot in (("efi_disk", "efidisk0"), ("tpm_state", "tpmstate0")):
-        if _moves(change, name):
-            moves[slot] = change.planned[name][0]["datastore_id"]
-    if not change.has("disk"):
-        return moves, grown
-    old = {disk["interface"]: disk for disk in change.prior["disk"] or []}
-    found = drives.present(await call.api.get(f"{power.path}/config"))
-    for slot, plan in drives.wanted(change.planned["disk"] or []).items():
-        before = drives.wanted([{**old[slot], "file_id": ""}])[slot] if slot in old else None
-        have = before or found.get(slot)
-        if have is None:
-            continue
-        if before is not None and plan.store != before.store:
-            _must_own(before, slot, power.vmid, "move")
-            moves[slot] = plan.store
-        if plan.size is None or have.size is None:
-            continue
-        size = plan.size
-        if before is not None and size < have.size:
-            refuse(f"cannot shrink {slot} of VM {power.vmid}: it is not supported")
-        if size > have.size and (before is not None or have.is_owned_by(power.vmid)):
-            _must_own(have, slot, power.vmid, "resize")
-            grown[slot] = size
-    return moves, grown
-
-
-def _must_own(drive: drives.Drive, slot: str, vmid: int, verb: str) -> None:
-    if not drive.is_owned_by(vmid):
-        refuse(f"cannot {verb} {slot} ({drive.volume}): it is not owned by VM {vmid}")
 
 
 async def _pool(call: Call, change: Change, vmid: int) -> None:
