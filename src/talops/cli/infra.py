@@ -12,8 +12,7 @@ from talops.cli.output import note, print_json
 from talops.errors import DifferencesFoundError, TalopsError
 
 if TYPE_CHECKING:
-    from talops.cli.infra_context import Context
-    from talops.tofu.policy import Policy
+    from talops.cli.infra_context import Context, Order
 
 app = typer.Typer(
     help="Plan and apply the layers below infrastructure/.",
@@ -98,8 +97,8 @@ def apply(
     from talops.cli.infra_runs import apply_saved
 
     with context(directory, layer, output, tofu) as run:
-        policy = _policy(allow_replace, allow_destroy)
-        asyncio.run(apply_saved(run, policy, parallelism, ctx.args))
+        order = _order(run, allow_replace, allow_destroy, parallelism, ctx.args)
+        asyncio.run(apply_saved(run, order))
 
 
 @app.command("apply-auto", context_settings=EXTRA)
@@ -118,8 +117,8 @@ def apply_auto(
     from talops.cli.infra_runs import apply_layers
 
     with context(directory, layer, output, tofu) as run:
-        policy = _policy(allow_replace, allow_destroy)
-        asyncio.run(apply_layers(run, policy, parallelism, ctx.args))
+        order = _order(run, allow_replace, allow_destroy, parallelism, ctx.args)
+        asyncio.run(apply_layers(run, order))
 
 
 @app.command(context_settings=EXTRA)
@@ -135,12 +134,13 @@ def destroy(
     output: Output = Format.TEXT,
 ) -> None:
     """Destroy what the layers made, the last layer first."""
-    from talops.cli.infra_context import context
+    from talops.cli.infra_context import Order, context
     from talops.cli.infra_runs import destroy_layers
+    from talops.tofu.policy import Policy
 
     with context(directory, layer, output, tofu) as run:
-        policy = _policy(None, allow_destroy, everything=everything)
-        asyncio.run(destroy_layers(run, policy, ctx.args))
+        policy = Policy(allow_destroy=frozenset(allow_destroy or ()), everything=everything)
+        asyncio.run(destroy_layers(run, Order(policy, extra=ctx.args)))
 
 
 @app.command()
@@ -283,12 +283,19 @@ def import_(
         asyncio.run(run.engine(one).import_resource(address, identifier, ctx.args))
 
 
-def _policy(
-    replace: list[str] | None, destroy: list[str] | None, *, everything: bool = False
-) -> Policy:
+def _order(
+    run: Context,
+    replace: list[str] | None,
+    destroy: list[str] | None,
+    parallelism: int | None,
+    extra: list[str],
+) -> Order:
+    from talops.cli.infra_context import Order
+    from talops.cli.infra_health import health_of
     from talops.tofu.policy import Policy
 
-    return Policy(frozenset(replace or ()), frozenset(destroy or ()), everything)
+    policy = Policy(frozenset(replace or ()), frozenset(destroy or ()))
+    return Order(policy, health_of(run), parallelism, extra)
 
 
 async def _outputs(run: Context) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from talops.tofu.apply import Applier, Conduct, Healthy
 from talops.tofu.diary import Diary
 from talops.tofu.engine import Engine
 from talops.tofu.layers import Layer, choose, find_layers
+from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from talops.events import Emit
     from talops.inventory.model import Cluster
     from talops.tofu.attached import Access
+    from talops.tofu.ordering import Batch
     from talops.tofu.plan import Change
-    from talops.tofu.policy import Policy
 
 FOLDER = Path(".talops/infra")
 # Variables of OpenTofu, its backends and the provider whose values must never be shown.
@@ -32,6 +33,20 @@ _SECRET = re.compile(
     r"(TF|AWS|PROXMOX_VE|PG|TALOPS)_.*(PASSWORD|TOKEN|SECRET|PASSPHRASE|ACCESS_KEY|TICKET)\w*",
     re.IGNORECASE,
 )
+
+
+async def nobody(_: Batch) -> None:
+    """For plans that are only looked at, and for what is destroyed: nobody comes back."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the command line asks for, whatever the layer."""
+
+    policy: Policy = field(default_factory=Policy)
+    healthy: Healthy = nobody
+    parallelism: int | None = None
+    extra: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -59,14 +74,7 @@ class Context:
     def saved(self, layer: Layer) -> Path:
         return (self.root / FOLDER / f"{layer.slug}.tfplan").absolute()
 
-    def applier(
-        self,
-        layer: Layer,
-        policy: Policy,
-        healthy: Healthy,
-        parallelism: int | None = None,
-        extra: Sequence[str] = (),
-    ) -> Applier:
+    def applier(self, layer: Layer, order: Order) -> Applier:
         from talops.tofu import attached
 
         reached = access({**os.environ, **self._environment("")})
@@ -78,7 +86,12 @@ class Context:
             return await attached.find_lost(reached, changes) if reached else {}
 
         conduct = Conduct(
-            policy, read_disks, healthy, find_lost, parallelism=parallelism, extra=tuple(extra)
+            order.policy,
+            read_disks,
+            order.healthy,
+            find_lost,
+            parallelism=order.parallelism,
+            extra=tuple(order.extra),
         )
         diary = Diary(self.root / FOLDER / f"{layer.slug}.creating.json")
         return Applier(self.engine(layer), conduct, diary)

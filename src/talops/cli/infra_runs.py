@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from talops.cli.infra_context import expected_outputs
+from talops.cli.infra_context import Order, expected_outputs
 from talops.cli.output import note
 from talops.errors import DifferencesFoundError, TalopsError
 from talops.tofu.apply import fleeting
 from talops.tofu.outputs import output_differences
-from talops.tofu.policy import Policy, RefusedError
+from talops.tofu.policy import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from talops.cli.infra_context import Context
     from talops.tofu.layers import Layer
-    from talops.tofu.ordering import Batch
-
-
-async def healthy(batch: Batch) -> None:
-    """Called after each batch of restarted VMs."""
 
 
 async def plan_layers(run: Context, extra: Sequence[str]) -> list[str]:
@@ -30,45 +26,35 @@ async def plan_layers(run: Context, extra: Sequence[str]) -> list[str]:
     for layer in run.layers:
         saved = run.saved(layer)
         if await run.engine(layer).plan(saved, extra=extra):
-            await run.applier(layer, Policy(), healthy).judged(saved)
+            await run.applier(layer, Order()).judged(saved)
             changed.append(layer.name)
         else:
             saved.unlink(missing_ok=True)
     return changed
 
 
-async def apply_saved(
-    run: Context, policy: Policy, parallelism: int | None, extra: Sequence[str]
-) -> None:
+async def apply_saved(run: Context, order: Order) -> None:
     """Apply every plan that was saved."""
     ready = [layer for layer in run.layers if run.saved(layer).exists()]
     if not ready:
         names = ", ".join(layer.name for layer in run.layers)
         raise TalopsError("there is no saved plan", where=names, hint="talops infra plan")
     for layer in ready:
-        await _apply(run, layer, policy, parallelism, extra)
+        await _apply(run, layer, order)
 
 
-async def apply_layers(
-    run: Context, policy: Policy, parallelism: int | None, extra: Sequence[str]
-) -> None:
+async def apply_layers(run: Context, order: Order) -> None:
     for layer in run.layers:
         saved = run.saved(layer)
         with fleeting(saved):
-            if await run.engine(layer).plan(saved, extra=extra):
-                await _apply(run, layer, policy, parallelism)
+            if await run.engine(layer).plan(saved, extra=order.extra):
+                await _apply(run, layer, replace(order, extra=()))
             else:
                 note(f"{layer.name}: nothing to do")
 
 
-async def _apply(
-    run: Context,
-    layer: Layer,
-    policy: Policy,
-    parallelism: int | None,
-    extra: Sequence[str] = (),
-) -> None:
-    applier = run.applier(layer, policy, healthy, parallelism, extra)
+async def _apply(run: Context, layer: Layer, order: Order) -> None:
+    applier = run.applier(layer, order)
     saved = run.saved(layer)
     try:
         await applier.apply(saved)
@@ -96,12 +82,12 @@ async def _check_outputs(run: Context, layer: Layer) -> None:
         )
 
 
-async def destroy_layers(run: Context, policy: Policy, extra: Sequence[str]) -> None:
+async def destroy_layers(run: Context, order: Order) -> None:
     for layer in reversed(run.layers):
         saved = run.saved(layer).with_suffix(".destroy.tfplan")
         with fleeting(saved):
-            if await run.engine(layer).plan(saved, destroy=True, extra=extra):
-                await run.applier(layer, policy, healthy).apply(saved)
+            if await run.engine(layer).plan(saved, destroy=True, extra=order.extra):
+                await run.applier(layer, Order(order.policy)).apply(saved)
             else:
                 note(f"{layer.name}: nothing to destroy")
 
