@@ -89,7 +89,7 @@ def kill_group(process: asyncio.subprocess.Process) -> None:
 def make_lab(
     tool: Callable[[str], Path], tmp_path: Path
 ) -> Callable[..., contextlib.AbstractAsyncContextManager[Lab]]:
-    """A lab with an inventory: async with make_lab(control_planes=1) as lab."""
+    """Makes labs that have an inventory, for `async with`."""
 
     @contextlib.asynccontextmanager
     async def make(

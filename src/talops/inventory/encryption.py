@@ -25,7 +25,7 @@ def passphrase_at_hand(cluster: Cluster, directory: Path) -> bool:
 
 def _keys(path: Path) -> set[str]:
     try:
-        content = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+        content = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return set()
     except (OSError, UnicodeDecodeError, YAMLError) as error:

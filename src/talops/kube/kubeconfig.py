@@ -74,7 +74,7 @@ def parse(
     text: str, *, where: str = "kubeconfig", folder: Path | None = None, context: str | None = None
 ) -> Kubeconfig:
     try:
-        document = YAML(typ="safe").load(text)
+        document = YAML(typ="safe", pure=True).load(text)
     except YAMLError as error:
         raise TalopsError(f"is no YAML: {str(error).splitlines()[0]}", where=where) from None
     try:

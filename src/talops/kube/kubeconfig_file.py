@@ -87,7 +87,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _parse(text: str, where: str) -> dict[str, Any]:
     try:
-        document = YAML(typ="safe").load(text) or {}
+        document = YAML(typ="safe", pure=True).load(text) or {}
     except YAMLError as error:
         raise TalopsError(
             f"is no YAML: {str(error).splitlines()[0]}",

@@ -38,7 +38,7 @@ class Ref:
 def read_manifest(text: str, where: str) -> list[Object]:
     """The objects of a multi-document text, lists opened up, in an order that can be applied."""
     try:
-        documents = list(YAML(typ="safe").load_all(text))
+        documents = list(YAML(typ="safe", pure=True).load_all(text))
     except YAMLError as error:
         raise TalopsError(f"is no YAML: {str(error).splitlines()[0]}", where=where) from None
     objects: list[Object] = []

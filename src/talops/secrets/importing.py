@@ -83,8 +83,10 @@ def _end(value: Node) -> int:
 
 
 def _prove(before: str, after: str, names: set[str]) -> None:
-    old = YAML(typ="safe").load(before)
-    if {k: v for k, v in old.items() if k not in names} != (YAML(typ="safe").load(after) or {}):
+    old = YAML(typ="safe", pure=True).load(before)
+    if {k: v for k, v in old.items() if k not in names} != (
+        YAML(typ="safe", pure=True).load(after) or {}
+    ):
         raise TalopsError(
             "the credentials share lines with other keys",
             hint="write each of them on a line of its own, then run this again",

@@ -70,7 +70,7 @@ def load_rules(root: Path) -> Rules | None:
     """None if there is no .sops.yaml."""
     file = root / FILE
     try:
-        document = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+        document = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, YAMLError, UnicodeDecodeError) as error:

@@ -102,7 +102,7 @@ def _kubernetes_secrets(name: str, text: str) -> Iterator[Finding]:
     if "Secret" not in text:
         return
     try:
-        documents = list(YAML(typ="safe").load_all(text))
+        documents = list(YAML(typ="safe", pure=True).load_all(text))
     except YAMLError:  # a template; the lines were looked at
         return
     for document in documents:

@@ -48,7 +48,7 @@ class Resource:
     def spec(self) -> Any:
         """The YAML form of the spec, as plain data; it exists for every kind."""
         try:
-            return YAML(typ="safe").load(self.yaml_spec)
+            return YAML(typ="safe", pure=True).load(self.yaml_spec)
         except YAMLError:  # a multi-document machine config, say: the text itself is the spec
             return self.yaml_spec
 

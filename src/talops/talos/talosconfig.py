@@ -76,7 +76,7 @@ def read(path: Path) -> Talosconfig:
 
 def parse(text: str, *, where: str = "talosconfig") -> Talosconfig:
     try:
-        data = YAML(typ="safe").load(text)
+        data = YAML(typ="safe", pure=True).load(text)
         contexts = {name: _context(name, raw or {}) for name, raw in data["contexts"].items()}
         return Talosconfig(data.get("context") or "", contexts)
     except YAMLError as error:

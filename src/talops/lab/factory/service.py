@@ -63,7 +63,7 @@ class FactoryService:
 
     async def _create(self, request: web.Request) -> web.Response:
         try:
-            raw = YAML(typ="safe").load(StringIO(await request.text()))
+            raw = YAML(typ="safe", pure=True).load(StringIO(await request.text()))
             text = canonical(raw)
         except (YAMLError, SchematicError) as error:
             return web.Response(status=400, text=f"yaml: unmarshal errors:\n  {error}\n")
@@ -99,7 +99,9 @@ class FactoryService:
         image = images.parse(info["id"], info["version"], info["file"])
         if image is None:
             return web.Response(status=400, text=f"unknown image {info['file']!r}\n")
-        image = replace(image, extensions=tuple(_extensions(YAML(typ="safe").load(schematic))))
+        image = replace(
+            image, extensions=tuple(_extensions(YAML(typ="safe", pure=True).load(schematic)))
+        )
         headers = {"Content-Disposition": f'attachment; filename="{info["file"]}"'}
         return web.Response(
             body=image.content(), headers=headers, content_type="application/octet-stream"
