@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
@@ -65,6 +66,28 @@ def start(
     process.wait(STOP_SECONDS)
     _output(process).close()
     raise RuntimeError(f"the server did not start:\n{said}")
+
+
+class Phoenix:
+    """A server that is killed and comes back at the same address."""
+
+    def __init__(self, store: StoreAddress, *arguments: str) -> None:
+        self._store = store
+        self._arguments = arguments
+        self._server = start(store, *arguments)
+        self.port = self._server.port
+        # A test that fails in the middle of `rise` must not leave the new process behind.
+        self._turn = threading.Lock()
+
+    def rise(self) -> None:
+        with self._turn:
+            self._server.kill()
+            address = f"127.0.0.1:{self.port}"
+            self._server = start(self._store, *self._arguments, listen=address)
+
+    def stop(self) -> None:
+        with self._turn:
+            self._server.stop()
 
 
 @contextlib.contextmanager

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.statestore import running, soak
 from tests.statestore.postgres_server import postgres
+from tests.statestore.running import Phoenix
 
 from talops.redaction import Secret
 from talops.statestore.stores import StoreAddress
+from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from tests.statestore.postgres_server import PostgresServer
@@ -34,39 +37,55 @@ kills = pytest.mark.parametrize(
 
 
 @contextlib.asynccontextmanager
-async def soaking(ports: list[int], rng: random.Random) -> AsyncIterator[None]:
-    """Owners and a watcher at work; leaving checks that they found nothing wrong."""
+async def soaking(
+    ports: list[int], rng: random.Random
+) -> AsyncIterator[Callable[[int], AsyncIterator[None]]]:
+    """Owners and a watcher at work; leaving checks that they found nothing wrong.
+
+    Gives the moments at which something may be killed.
+    """
     owners = [soak.Owner(f"s{n}", ports, rng) for n in range(OWNERS)]
+
+    async def progress(before: list[int], enough: int) -> Ready[None] | NotYet:
+        ahead = sum(o.writes > b for o, b in zip(owners, before, strict=True))
+        return Ready(None) if ahead >= enough else NotYet(f"{ahead} of {enough} wrote")
+
+    async def moments(count: int) -> AsyncIterator[None]:
+        for number in range(count):
+            before = [owner.writes for owner in owners]
+            enough = OWNERS if number % 10 == 9 else 1
+            # Some progress first, or nothing would be at stake; now and then by everybody.
+            await wait_for(
+                "progress",
+                partial(progress, before, enough),
+                timeout=soak.PATIENCE,
+                interval=0.02,
+            )
+            await asyncio.sleep(rng.uniform(0, 0.4))
+            yield
+
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         for owner in owners:
             group.create_task(owner.work(stop))
         reads = group.create_task(soak.watch([o.state for o in owners], ports, stop))
         try:
-            yield
+            yield moments
         finally:
             stop.set()
     assert all(owner.writes for owner in owners)
     assert reads.result() > 0
 
 
-async def moments(rng: random.Random, count: int) -> AsyncIterator[None]:
-    for _ in range(count):
-        await asyncio.sleep(rng.uniform(0.02, 0.6))
-        yield
-
-
 @kills
 async def test_a_killed_server(tmp_path: Path, rng: random.Random, kills: int) -> None:
     """Kill -9 at any moment of writes from 10 KB to 10 MB loses nothing that was acknowledged."""
     store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
-    server = await asyncio.to_thread(running.start, store, *KEEP)
-    address = f"127.0.0.1:{server.port}"
+    server = await asyncio.to_thread(Phoenix, store, *KEEP)
     try:
-        async with soaking([server.port], rng):
-            async for _ in moments(rng, kills):
-                server.kill()
-                server = await asyncio.to_thread(running.start, store, *KEEP, listen=address)
+        async with soaking([server.port], rng) as moments:
+            async for _ in moments(kills):
+                await asyncio.to_thread(server.rise)
     finally:
         await asyncio.to_thread(server.stop)
 
@@ -76,20 +95,11 @@ async def test_a_killed_replica(rng: random.Random, kills: int) -> None:
     """Two servers on one PostgreSQL, one of them killed again and again."""
     with postgres() as database:
         store = StoreAddress(Secret(database.address))
-        servers = [await asyncio.to_thread(running.start, store, *KEEP) for _ in "ab"]
-        ports = [server.port for server in servers]
+        servers = [await asyncio.to_thread(Phoenix, store, *KEEP) for _ in "ab"]
         try:
-            async with soaking(ports, rng):
-                async for _ in moments(rng, kills):
-                    victim = rng.randrange(2)
-                    servers[victim].kill()
-                    servers[victim] = await asyncio.to_thread(
-                        running.start,
-                        store,
-                        "--keep-versions",
-                        "3",
-                        listen=f"127.0.0.1:{ports[victim]}",
-                    )
+            async with soaking([server.port for server in servers], rng) as moments:
+                async for _ in moments(kills):
+                    await asyncio.to_thread(rng.choice(servers).rise)
         finally:
             for server in servers:
                 await asyncio.to_thread(server.stop)
@@ -101,8 +111,8 @@ async def test_a_crashed_database(rng: random.Random, kills: int) -> None:
     with postgres() as database:
         store = StoreAddress(Secret(database.address))
         with running.running(store, *KEEP) as server:
-            async with soaking([server.port], rng):
-                async for _ in moments(rng, kills):
+            async with soaking([server.port], rng) as moments:
+                async for _ in moments(kills):
                     await asyncio.to_thread(_crash, database)
 
 

@@ -148,12 +148,15 @@ async def test_a_known_state_is_not_sent_again(client: httpx.AsyncClient) -> Non
     assert (same.status_code, same.content, other.status_code) == (304, b"", 200)
 
 
-async def test_head_tells_the_size_only(client: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize("padding", [0, 300_000])
+async def test_head_tells_the_size_only(client: httpx.AsyncClient, padding: int) -> None:
     """HEAD answers like GET, without the body."""
-    await post(client, state_body(1))
-    answer = await client.head(STATE)
-    assert answer.content == b""
-    assert answer.headers["content-length"] == str(len(state_body(1)))
+    body = state_body(1, padding=padding)
+    await post(client, body)
+    for path in (STATE, "/-/states/homelab/platform/versions/1"):
+        answer = await client.head(path)
+        assert answer.content == b""
+        assert answer.headers["content-length"] == str(len(body))
 
 
 @pytest.mark.parametrize("padding", [0, 300_000])

@@ -149,6 +149,7 @@ def test_two_applies_at_once(stack: Stack, server: Running) -> None:
     assert "1 changed" in output or "1 added" in output
 
 
+@pytest.mark.parametrize("program", ["tofu"], indirect=True)
 def test_rival_applies_lose_nothing(stack: Stack, program: Path, tmp_path: Path) -> None:
     """Three applies of one state at the same moment all succeed, one after the other."""
     stack.apply()

@@ -95,7 +95,7 @@ class Admin:
         stored = await self._store.read(state, _number(request.path_params["number"]))
         if stored is None:
             raise RefusedError(refusal(404, "there is no such version"))
-        return _http(await self._service.deliver(state, stored, None))
+        return _http(await self._service.deliver(state, stored, head=request.method == "HEAD"))
 
     async def _rollback(self, request: HttpRequest) -> HttpResponse:
         state, user = await self._permit(request, Access.WRITE)

@@ -59,16 +59,21 @@ class Service:
         stored = await self._store.read(call.state)
         if stored is None:
             return refusal(404, f"there is no state {call.state}")
-        return await self.deliver(call.state, stored, request.header(b"if-none-match"))
+        known = request.header(b"if-none-match")
+        return await self.deliver(call.state, stored, known, head=request.method == "HEAD")
 
-    async def deliver(self, state: str, stored: Stored, known: bytes | None) -> Response:
-        """A version's bytes, verbatim."""
+    async def deliver(
+        self, state: str, stored: Stored, known: bytes | None = None, *, head: bool = False
+    ) -> Response:
+        """A version's bytes, verbatim; for HEAD only what is known about them."""
         version = stored.version
         tag = b'"%s"' % version.md5.encode()
         headers = [(b"etag", tag), (b"x-state-version", b"%d" % version.number)]
         if known is not None and tag in {part.strip() for part in known.split(b",")}:
             return Response(304, b"", headers)
         headers.append(JSON_TYPE)
+        if head:
+            return Response(200, b"", headers, _nothing(), version.size)
         if stored.body is not None:
             body = self._vault.open(state, version.sealed_key, stored.body)
             return Response(200, body, headers)
@@ -179,6 +184,12 @@ def _named(version: Standing) -> list[tuple[bytes, bytes]]:
 async def _chained(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield first
     async for piece in rest:
+        yield piece
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    nothing: tuple[bytes, ...] = ()
+    for piece in nothing:
         yield piece
 
 
