@@ -60,7 +60,7 @@ async def test_a_stale_digest_is_refused(pve: Pve) -> None:
     digest = (await pve.call("GET", f"{VM}/config"))["digest"]
     await pve.call("PUT", f"{VM}/config", cores=3, digest=digest)
     refused = await pve.send("PUT", f"{VM}/config", cores=4, digest=digest)
-    assert refused.reason_phrase.startswith("detected modified configuration")
+    assert refused.reason_phrase.startswith("checksum mismatch")
 
 
 async def test_a_cloud_init_drive_is_made_once(pve: Pve) -> None:
@@ -72,6 +72,54 @@ async def test_a_cloud_init_drive_is_made_once(pve: Pve) -> None:
         await pve.call("PUT", f"{VM}/config", ide2="file=local-lvm:cloudinit,")
     await pve.call("PUT", f"{VM}/config", delete="ide2")
     assert await pve.call("GET", "/nodes/pve/storage/local-lvm/content") == []
+
+
+async def test_boot_order_names_what_is_there(pve: Pve) -> None:
+    """An unknown device is refused; one that goes is taken off the list."""
+    await make(pve, scsi0="local-lvm:1", net0="virtio", boot="order=scsi0;net0")
+    refused = await pve.send("PUT", f"{VM}/config", boot="order=scsi5")
+    assert refused.reason_phrase == "invalid bootorder: device 'scsi5' does not exist'"
+    await pve.call("PUT", f"{VM}/config", delete="net0")
+    assert (await pve.call("GET", f"{VM}/config"))["boot"] == "order=scsi0"
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "reason"),
+    [
+        ({}, 500, "no options specified"),
+        ({"balloon": 4096}, 500, "balloon value too large (must be smaller than assigned memory)"),
+        ({"delete": "colour"}, 400, "Parameter verification failed."),
+        ({"delete": "cores", "cores": 1}, 400, "Parameter verification failed."),
+        ({"ide2": "local:iso/x.iso"}, 400, "Parameter verification failed."),
+        (
+            {"scsi0": "local-lvm:5,import-from=local:import/a"},
+            400,
+            "Parameter verification failed.",
+        ),
+        ({"scsi0": "local:5"}, 400, "Parameter verification failed."),
+        ({"ipconfig0": "gw=127.0.0.1"}, 400, "Parameter verification failed."),
+        ({"ipconfig0": "ip=127.0.0.1"}, 400, "Parameter verification failed."),
+    ],
+)
+async def test_changes_that_are_refused(
+    pve: Pve, change: dict[str, Any], status: int, reason: str
+) -> None:
+    """Nothing of a wrong change is done."""
+    await make(pve, memory=2048)
+    before = await pve.call("GET", f"{VM}/config")
+    refused = await pve.send("PUT", f"{VM}/config", **change)
+    assert (refused.status_code, refused.reason_phrase) == (status, reason)
+    assert await pve.call("GET", f"{VM}/config") == before
+
+
+async def test_a_start_that_warns(pve: Pve) -> None:
+    """UEFI without a place for its variables works, with a warning."""
+    await make(pve, bios="ovmf")
+    upid = await pve.call("POST", f"{VM}/status/start")
+    await pve.world.proxmox.hypervisors["pve"].tasks.wait(upid)
+    status = await pve.call("GET", f"/nodes/pve/tasks/{upid}/status")
+    assert status["exitstatus"] == "WARNINGS: 1"
+    assert "WARN: no efidisk configured! Using temporary efivars disk." in await pve.log(upid)
 
 
 async def test_protection(pve: Pve) -> None:

@@ -120,8 +120,8 @@ ANSWERS: list[tuple[str, str, dict[str, Any], int, str]] = [
         "POST",
         "/nodes/pve/qemu",
         {"vmid": 100, "scsi0": "local:10"},
-        500,
-        "storage 'local' does not support content-type 'images'",
+        400,
+        "Parameter verification failed.",
     ),
     (
         "POST",

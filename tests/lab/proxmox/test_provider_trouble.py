@@ -24,7 +24,8 @@ pytestmark = [
 ]
 # What it takes to own the VM of the iso module, and where.
 NEEDED = {
-    "/vms": "VM.Allocate VM.Audit VM.Config.CDROM VM.Config.CPU VM.Config.Disk VM.Config.HWType "
+    "/": "Sys.Modify",  # for `startup`
+    "/vms": "VM.Allocate VM.Audit VM.Config.CPU VM.Config.Disk VM.Config.HWType "
     "VM.Config.Memory VM.Config.Network VM.Config.Options VM.PowerMgmt",
     "/storage/local-lvm": "Datastore.AllocateSpace",
     "/storage/local": "Datastore.Allocate Datastore.AllocateTemplate Datastore.Audit",

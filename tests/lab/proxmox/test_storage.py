@@ -168,8 +168,8 @@ async def test_packed_images_are_unpacked(pve: Pve, packed: str) -> None:
     [
         ({"compression": "xz"}, 400, "Parameter verification failed."),
         ({"filename": "talos.exe"}, 400, "Parameter verification failed."),
-        ({"content": "import", "filename": "a.raw", "compression": "gz"}, 500, "decompression"),
-        ({"content": "vztmpl", "storage": "nas"}, 500, "storage 'nas' does not support"),
+        ({"content": "vztmpl", "storage": "nas"}, 500, "storage 'nas' is not configured for"),
+        ({"storage": "tank"}, 500, "can't upload to storage type 'zfspool'"),
     ],
 )
 async def test_downloads_that_are_refused(
@@ -181,6 +181,12 @@ async def test_downloads_that_are_refused(
     answer = await pve.send("POST", f"/nodes/pve/storage/{storage}/download-url", **given)
     assert answer.status_code == status
     assert answer.reason_phrase.startswith(reason)
+
+
+async def test_only_isos_are_unpacked(pve: Pve) -> None:
+    """The task says so."""
+    more = {"filename": "a.raw", "content": "import", "compression": "gz"}
+    assert await fetch(pve, **more) == "decompression not supported for import"
 
 
 async def test_a_full_directory_refuses_downloads(pve: Pve) -> None:

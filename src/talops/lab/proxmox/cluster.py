@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox.call import RawJson
@@ -14,6 +15,7 @@ from talops.lab.proxmox.routing import route
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
 
+_STATUS = re.compile('"status":"[a-z]+"')
 FIRST_VMID, LAST_VMID = 100, 1_000_000
 
 
@@ -38,7 +40,8 @@ def next_id(call: Call) -> str:
 def resources(call: Call) -> RawJson:
     """Asked for once per VM and plan, so it is not built anew while nothing changes."""
     pve = call.pve
-    key = (call.user, call.get("type"), pve.store.generation, int(pve.clock.now()))
+    gone = tuple(name for name in pve.nodes if pve.offline(name))
+    key = (call.user, call.get("type"), pve.store.generation, int(pve.clock.now()), gone)
     if pve.last_resources[0] != key:
         pve.last_resources = (key, _resources(call, call.get("type")))
     return pve.last_resources[1]
@@ -57,13 +60,16 @@ def _resources(call: Call, wanted: str | None) -> RawJson:
 def _vms(call: Call) -> list[str]:
     pools = {vmid: pool["poolid"] for pool in call.pve.pools.values() for vmid in pool["vms"]}
     now = int(call.pve.clock.now())
+    gone = {name for name in call.pve.nodes if call.pve.offline(name)}
     rows = []
     for vm in call.pve.vms.values():
         if not call.may(f"/vms/{vm.vmid}", "VM.Audit"):
             continue
         uptime = max(now - vm.since, 1) if vm.is_running else 0
         pool = f',"pool":{json.dumps(pools[vm.vmid])}' if vm.vmid in pools else ""
-        rows.append(f'{vm.resource_json[:-1]},"uptime":{uptime}{pool}}}')
+        row = f'{vm.resource_json[:-1]},"uptime":{uptime}{pool}}}'
+        # Nobody knows how VMs fare on a node that does not answer.
+        rows.append(_STATUS.sub('"status":"unknown"', row) if vm.node in gone else row)
     return rows
 
 

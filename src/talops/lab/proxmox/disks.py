@@ -29,6 +29,12 @@ def is_new(drive: dict[str, str]) -> bool:
     return bool(NEW_DISK.fullmatch(drive["file"])) or drive["file"].endswith(":cloudinit")
 
 
+def need_images(storages: Storages, storage: str, node: str) -> None:
+    found = storages.on_node(storage, node)
+    if "images" not in str(found.get("content", "")).split(","):
+        raise invalid({"storage": f"storage '{storage}' does not support vm images"})
+
+
 def storage_of(drive: dict[str, str]) -> str | None:
     storage, separator, _ = drive["file"].partition(":")
     return storage if separator else None
@@ -74,7 +80,7 @@ async def _create(
     pve: Hypervisor, task: Task | None, node: str, vmid: int, key: str, drive: dict[str, str]
 ) -> tuple[Volume, dict[str, str]]:
     storage = str(storage_of(drive))
-    pve.storages.need_content(storage, node, "images")
+    need_images(pve.storages, storage, node)
     shared = pve.storages.shared(storage)
     async with pve.locks.storage(storage, node=node, shared=shared):
         if task:
@@ -151,7 +157,7 @@ async def copy(
     """A full copy of a volume for a VM, on a storage of a node."""
     target = target_node or node
     storages = pve.storages
-    storages.need_content(storage, target, "images")
+    need_images(storages, storage, target)
     async with pve.locks.storage(storage, node=target, shared=storages.shared(storage)):
         await task.step("allocate", f"create full clone of drive ({source.volid})")
         wanted = storages.default_format(storage, format_ or source.format)

@@ -13,7 +13,7 @@ from talops.lab import zstd
 from talops.lab.proxmox.checks import NETWORK_ACCESS, both, perm
 from talops.lab.proxmox.errors import failed, invalid
 from talops.lab.proxmox.routing import route
-from talops.lab.proxmox.storages import FOLDERS, FORMATS
+from talops.lab.proxmox.storages import FILE_TYPES, FOLDERS, FORMATS
 from talops.lab.proxmox.volumes import Volume
 
 if TYPE_CHECKING:
@@ -96,8 +96,6 @@ def download(call: Call) -> str:
     _check_target(call, name, content)
     if ("checksum" in call.params) != ("checksum-algorithm" in call.params):
         raise invalid({"checksum": "missing property - 'checksum-algorithm' requires 'checksum'"})
-    if call.get("compression") and content != "iso":
-        raise failed(f"decompression not supported for {content}")
 
     async def work(task: Task) -> None:
         await _fetch(call, task, name, content)
@@ -107,11 +105,16 @@ def download(call: Call) -> str:
 
 def _check_target(call: Call, name: str, content: str) -> None:
     storage = call.params["storage"]
-    call.pve.storages.need_content(storage, call.node, content)
+    found = call.pve.storages.on_node(storage, call.node)
+    if found["type"] not in FILE_TYPES:
+        kind = f"can't upload to storage type '{found['type']}'"
+        raise failed(f"{kind}, not a file based storage!")
+    if content not in str(found.get("content", "")).split(","):
+        raise failed(f"storage '{storage}' is not configured for content-type '{content}'")
     if not re.fullmatch(r"[\w@=+.,:~-][^/\\]*", name) or not re.search(
         ENDINGS[content] + "$", name
     ):
-        raise invalid({"filename": f"wrong file extension for content '{content}'"})
+        raise invalid({"filename": "wrong file extension"})
 
 
 def _free_to_write(call: Call, name: str, content: str) -> str:
@@ -124,6 +127,8 @@ def _free_to_write(call: Call, name: str, content: str) -> str:
 async def _fetch(call: Call, task: Task, name: str, content: str) -> None:
     from aiohttp import ClientError
 
+    if call.get("compression") and content != "iso":
+        raise failed(f"decompression not supported for {content}")
     _free_to_write(call, name, content)
     task.log(f"downloading {call.params['url']} to {FOLDERS[content]}/{name}")
     await task.step("download")

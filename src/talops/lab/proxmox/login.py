@@ -82,7 +82,7 @@ class Login:
                 f"no such token '{tokenid.partition('!')[2]}' for user '{tokenid.split('!')[0]}'"
             )
         if token.get("expire") and token["expire"] < self._now():
-            raise unauthorized("token expired")
+            raise unauthorized(f"token '{tokenid.partition('!')[2]}' access expired")
         digest = hashlib.sha256(value.encode()).hexdigest()
         if not hmac.compare_digest(digest, token["secret"]):
             raise unauthorized("invalid token value!")
@@ -95,7 +95,7 @@ class Login:
         if not user.get("enable", 1):
             raise unauthorized(f"user '{username}' is disabled")
         if user.get("expire") and user["expire"] < self._now():
-            raise unauthorized(f"user '{username}' is expired")
+            raise unauthorized(f"user '{username}' access expired")
 
     def _check_csrf(self, username: str, csrf: str) -> None:
         stamp, _, signature = csrf.partition(":")

@@ -109,6 +109,8 @@ async def power_on(pve: Hypervisor, task: Task, vm: Vm) -> None:
     await task.step("power-on")
     machine = describe(pve, vm)
     _check_devices(pve, vm, machine)
+    if machine.uefi and "efidisk0" not in vm.config:
+        task.warn("no efidisk configured! Using temporary efivars disk.")
     await pve.machines.power_on(machine)
     since = int(pve.clock.now())
     pve.vms.put(vm.key, replace(vm, running=dict(vm.config), since=since))

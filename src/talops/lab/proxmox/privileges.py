@@ -70,7 +70,6 @@ VM_USER = frozenset(
         "VM.GuestAgent.FileRead",
         "VM.GuestAgent.FileSystemMgmt",
         "VM.GuestAgent.FileWrite",
-        "VM.GuestAgent.Unrestricted",
         "VM.PowerMgmt",
     ]
 )
@@ -79,13 +78,12 @@ ROLES: dict[str, frozenset[str]] = {
     "Administrator": PRIVILEGES,
     "NoAccess": frozenset(),
     "PVEAdmin": PRIVILEGES
-    - {"Permissions.Modify", "Sys.PowerMgmt", "Sys.Modify", "Realm.Allocate", "Realm.AllocateUser"}
+    - {"Permissions.Modify", "Realm.Allocate", "Mapping.Modify", "Sys.PowerMgmt", "Sys.Modify"}
     - {"Sys.AccessNetwork", "Sys.Incoming"},
     "PVEAuditor": frozenset(name for name in PRIVILEGES if name.endswith(".Audit")),
     "PVEDatastoreAdmin": _starting("Datastore."),
     "PVEDatastoreUser": frozenset({"Datastore.AllocateSpace", "Datastore.Audit"}),
     "PVEMappingAdmin": _starting("Mapping."),
-    "PVEMappingAudit": frozenset({"Mapping.Audit"}),
     "PVEMappingUser": frozenset({"Mapping.Audit", "Mapping.Use"}),
     "PVEPoolAdmin": _starting("Pool."),
     "PVEPoolUser": frozenset({"Pool.Audit"}),

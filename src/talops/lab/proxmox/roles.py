@@ -109,7 +109,7 @@ def change_acl(call: Call) -> None:
     path = "/" + call.params["path"].strip("/")
     if not PATHS.fullmatch(path):
         raise invalid({"path": f"invalid ACL path '{path}'"})
-    call.need(path, "Permissions.Modify")
+    call.need(path, *_may_modify(path), any_of=True)
     targets = [
         (kind, name)
         for kind in ("user", "group", "token")
@@ -128,6 +128,17 @@ def change_acl(call: Call) -> None:
         for kind, name in targets:
             _set_acl(call, path, role, kind, name)
     call.pve.rights.changed()
+
+
+def _may_modify(path: str) -> list[str]:
+    """Whoever may give a thing away may also say who else has it."""
+    owners = {
+        "/storage/": "Datastore.Allocate",
+        "/vms/": "VM.Allocate",
+        "/pool/": "Pool.Allocate",
+    }
+    more = [right for prefix, right in owners.items() if path.startswith(prefix)]
+    return ["Permissions.Modify", *more]
 
 
 def _set_acl(call: Call, path: str, role: str, kind: str, name: str) -> None:

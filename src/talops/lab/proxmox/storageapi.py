@@ -164,7 +164,8 @@ def list_on_node(call: Call) -> list[dict[str, Any]]:
 @route("GET", "/nodes/{node}/storage/{storage}/status", "", SEE_ONE)
 def status_on_node(call: Call) -> dict[str, Any]:
     name = call.params["storage"]
-    call.pve.storages.on_node(name, call.node)
+    if name not in {entry["storage"] for entry in call.pve.storages.available(call.node)}:
+        raise invalid({"storage": "No such storage."})
     return call.pve.storages.status(name, call.node)
 
 

@@ -6,7 +6,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox.checks import either, self_only, user_group
-from talops.lab.proxmox.errors import failed
+from talops.lab.proxmox.errors import failed, invalid
 from talops.lab.proxmox.hypervisor import token_secret
 from talops.lab.proxmox.routing import route
 
@@ -71,7 +71,7 @@ def create_token(call: Call) -> dict[str, Any]:
     need_user(call)
     key = f"{call.params['userid']}!{call.params['tokenid']}"
     if key in call.pve.tokens:
-        raise failed("Token already exists.")
+        raise invalid({"tokenid": "Token already exists."})
     value = str(uuid.uuid4())
     token = {
         "tokenid": call.params["tokenid"],

@@ -29,7 +29,7 @@ RIGHT = both(
         with_param("pool", perm("/pool/{pool}", "VM.Allocate")),
     ),
 )
-NOT_COPIED = ("template", "lock", "digest", "meta", "parent", "snapshots", "protection")
+NOT_COPIED = ("template", "lock", "digest", "meta", "parent", "snapshots")
 
 
 @route(
@@ -77,9 +77,11 @@ def _check(call: Call, source: Vm, target: str, *, full: bool) -> None:
         storage = call.get("storage") or volume.storage
         call.need(f"/storage/{storage}", "Datastore.AllocateSpace")
         if target != call.node and not pve.storages.shared(volume.storage):
-            raise failed(f"can't clone to non-shared storage '{volume.storage}'")
-        if not full and not _can_link(pve, volume):
-            raise failed(f"Linked clone feature is not supported for drive '{key}'")
+            raise failed(f"can't clone VM to node '{target}' (VM uses local storage)")
+        if target != call.node and not pve.storages.shared(storage):
+            raise failed(f"can't clone to non-shared storage '{storage}'")
+        if not full and key != "tpmstate0" and not _can_link(pve, volume):
+            raise failed(f"Linked clone feature is not supported for '{volume.volid}' ({key})")
 
 
 def _can_link(pve: Hypervisor, volume: Volume) -> bool:
@@ -138,7 +140,7 @@ async def _copy(call: Call, task: Task, source: Vm, key: str, target: str, *, fu
     pve, newid = call.pve, call.params["newid"]
     old = pve.storages.volume(source.drives()[key]["file"], source.node)
     storage = call.get("storage") or old.storage
-    if full or is_cloudinit(source.drives()[key]):
+    if full or is_cloudinit(source.drives()[key]) or key == "tpmstate0":
         return await disks.copy(
             pve,
             task,
@@ -161,12 +163,14 @@ async def _link(pve: Hypervisor, task: Task, base: Volume, node: str, vmid: int)
         volid = storages.free_name(
             base.storage, node, vmid, base.format, base=base.volid.split(":", 1)[1]
         )
+        # A thin snapshot needs its origin no more; everywhere else the base must stay.
+        stands_on = "" if storages.get(base.storage)["type"] == "lvmthin" else base.volid
         volume = replace(
             base,
             volid=volid,
             vmid=vmid,
             used=0,
-            base=base.volid,
+            base=stands_on,
             file="",
             ctime=int(pve.clock.now()),
         )

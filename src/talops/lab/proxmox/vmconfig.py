@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import secrets
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from talops.lab.proxmox.disks import is_new, storage_of
-from talops.lab.proxmox.drives import is_cdrom, is_cloudinit, is_drive, parse, parse_drive
-from talops.lab.proxmox.errors import PveError, denied, invalid
-from talops.lab.proxmox.vmparams import NOT_CONFIG, kind, right_for
-
-if TYPE_CHECKING:
-    from talops.lab.proxmox.call import Call
+from talops.lab.proxmox.drives import is_drive, parse, parse_drive
+from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.params import UNKNOWN
+from talops.lab.proxmox.vmparams import NOT_CONFIG, kind
 
 MODELS = frozenset(
     [
@@ -71,9 +69,43 @@ def _value(key: str, value: Any) -> Any:
         raise ValueError("value does not match the regex pattern")
     if kind(key) == "hostpci":
         _check_hostpci(value)
+    if kind(key) == "ipconfig":
+        _check_ipconfig(value)
     if is_drive(key):
-        return parse_drive(key, value)
+        return _drive(key, value)
     return value
+
+
+def _drive(key: str, value: str) -> dict[str, str]:
+    drive = parse_drive(key, value)
+    if ":iso/" in drive["file"] and drive.get("media") != "cdrom":
+        raise ValueError("explicit 'media=cdrom' is required for iso images")
+    if "import-from" in drive and not drive["file"].endswith(":0"):
+        raise ValueError(
+            "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>"
+        )
+    return drive
+
+
+def _check_ipconfig(value: str) -> None:
+    given = parse(value, "ip")
+    unknown = set(given) - {"ip", "gw", "ip6", "gw6"}
+    if unknown:
+        raise ValueError(f"invalid format - format error\n{min(unknown)}: {UNKNOWN}")
+    for key, gateway in (("ip", "gw"), ("ip6", "gw6")):
+        if gateway in given and key not in given:
+            raise ValueError(f"gateway specified without specifying an {key} address")
+        if given.get(key, "dhcp") not in {"dhcp", "auto", "manual"}:
+            _check_cidr(given[key])
+
+
+def _check_cidr(text: str) -> None:
+    try:
+        ipaddress.ip_interface(text)
+    except ValueError:
+        text = ""
+    if "/" not in text:
+        raise ValueError("invalid format - format error\nip: value does not look like a network")
 
 
 def _memory(value: str) -> str:
@@ -136,70 +168,15 @@ def new_identity(config: dict[str, Any], now: int) -> dict[str, Any]:
     return with_identity({k: v for k, v in config.items() if k not in {"smbios1", "vmgenid"}}, now)
 
 
-# -- rights ------------------------------------------------------------------------------------
+def check_boot(changes: dict[str, Any], after: dict[str, Any]) -> None:
+    """What is to be booted from must be there."""
+    order = parse(str(changes.get("boot", "")), "legacy").get("order", "")
+    for device in order.split(";"):
+        if device and device not in after:
+            raise failed(f"invalid bootorder: device '{device}' does not exist'")
 
 
-def check_rights(call: Call, config: dict[str, Any], vmid: int, pool: str | None = None) -> None:
-    """Each key needs its privilege on the VM (or on the pool that it is created in)."""
-    if call.is_root:
-        return
-    for key, value in config.items():
-        if key == "template" and not value:
-            continue
-        _need(call, vmid, pool, _right(call, key, value))
-        if is_drive(key) and isinstance(value, dict):
-            _check_volume(call, value)
-        if kind(key) == "net":
-            _check_bridge(call, str(value))
-
-
-def _right(call: Call, key: str, value: Any) -> str:
-    if is_drive(key) and isinstance(value, dict) and is_cdrom(value) and not is_cloudinit(value):
-        return "VM.Config.CDROM"
-    right = right_for(key)
-    if right is None:
-        raise PveError(403, f"only root can set '{key}' config")
-    if kind(key) == "hostpci":
-        mapping = parse(str(value), "host").get("mapping")
-        if not mapping:
-            raise PveError(403, f"only root can set '{key}' config for non-mapped devices")
-        call.need(f"/mapping/pci/{mapping}", "Mapping.Use")
-    if kind(key) == "serial" and value != "socket":
-        raise PveError(403, f"only root can modify '{key}' config for real devices")
-    return right
-
-
-def _need(call: Call, vmid: int, pool: str | None, right: str) -> None:
-    if pool and call.may(f"/pool/{pool}", right):
-        return
-    if not call.may(f"/vms/{vmid}", right):
-        raise denied(f"/vms/{vmid}, {right}")
-
-
-def _check_volume(call: Call, drive: dict[str, str]) -> None:
-    storage = storage_of(drive)
-    if not storage:
-        return
-    if is_new(drive):
-        call.need(f"/storage/{storage}", "Datastore.AllocateSpace")
-        source = drive.get("import-from", "")
-        if source:
-            call.need(
-                f"/storage/{source.split(':')[0]}",
-                "Datastore.Audit",
-                "Datastore.AllocateSpace",
-                any_of=True,
-            )
-    elif is_cdrom(drive):
-        call.need(f"/storage/{storage}", "Datastore.Audit", "Datastore.AllocateSpace", any_of=True)
-
-
-def _check_bridge(call: Call, net: str) -> None:
-    options = parse(net, "model")
-    bridge, tag = options.get("bridge"), options.get("tag")
-    if not bridge:
-        return
-    path = f"/sdn/zones/localnetwork/{bridge}"
-    if tag and call.may(f"{path}/{tag}", "SDN.Use"):
-        return
-    call.need(path, "SDN.Use")
+def check_balloon(changes: dict[str, Any], after: dict[str, Any]) -> None:
+    touched = {"memory", "balloon"} & set(changes)
+    if touched and int(after.get("balloon", 0)) > int(after.get("memory", 512)):
+        raise failed("balloon value too large (must be smaller than assigned memory)")

@@ -11,8 +11,9 @@ from talops.lab.proxmox.drives import is_drive
 from talops.lab.proxmox.errors import PveError, denied, failed
 from talops.lab.proxmox.pools import add_to_pool, leave_pool
 from talops.lab.proxmox.routing import route
-from talops.lab.proxmox.vmconfig import check_rights, normalise, with_identity
+from talops.lab.proxmox.vmconfig import check_balloon, normalise, with_identity
 from talops.lab.proxmox.vmparams import CREATE
+from talops.lab.proxmox.vmrights import check_create
 from talops.lab.proxmox.vms import Vm, find, need_unlocked
 
 if TYPE_CHECKING:
@@ -29,9 +30,12 @@ def create(call: Call) -> str:
     if not call.may(f"/vms/{vmid}", "VM.Allocate") and not (
         pool and call.may(f"/pool/{pool}", "VM.Allocate")
     ):
-        raise denied(f"/vms/{vmid}, VM.Allocate")
+        raise denied("")  # Proxmox does not say which of the two is missing
+    if call.get("start") and not (pool and call.may(f"/pool/{pool}", "VM.PowerMgmt")):
+        call.need(f"/vms/{vmid}", "VM.PowerMgmt")
     config = normalise(call.params)
-    check_rights(call, config, vmid, pool)
+    check_create(call, config, vmid, pool)
+    check_balloon(config, config)
     taken = pve.vms.get(str(vmid))
     if taken:
         raise failed(
@@ -52,7 +56,7 @@ def _check_storages(call: Call, config: dict[str, Any]) -> None:
             continue
         storage = disks.storage_of(drive)
         if storage and disks.is_new(drive):
-            call.pve.storages.need_content(storage, call.node, "images")
+            disks.need_images(call.pve.storages, storage, call.node)
         elif storage:
             call.pve.storages.on_node(storage, call.node)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from talops.lab.proxmox import disks
 from talops.lab.proxmox.checks import perm
 from talops.lab.proxmox.drives import format_drive, is_cdrom, is_cloudinit, parse
-from talops.lab.proxmox.errors import failed
+from talops.lab.proxmox.errors import failed, invalid
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.vms import Vm, find, need_unlocked
 
@@ -46,7 +46,7 @@ def precondition(call: Call) -> dict[str, Any]:
 def migrate(call: Call) -> str:
     vm, target = find(call.pve, call.node, call.vmid), call.params["target"]
     if target == vm.node:
-        raise failed("target is local node.")
+        raise invalid({"target": "target is local node."})
     if target not in call.pve.nodes or call.pve.offline(target):
         raise failed(f"no such cluster node '{target}'")
     need_unlocked(call.pve, vm)

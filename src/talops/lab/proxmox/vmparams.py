@@ -54,38 +54,30 @@ NOT_CONFIG = frozenset(
 )
 
 _RIGHTS = {
-    "VM.Config.CPU": "cores cpu cpulimit cpuunits numa smp sockets vcpus allow-ksm",
-    "VM.Config.Memory": "memory balloon shares",
+    "VM.Config.CPU": "cores cpu cpulimit cpuunits numa smp sockets vcpus",
+    "VM.Config.Memory": "memory balloon shares allow-ksm",
     "VM.Config.HWType": "acpi hotplug kvm machine scsihw smbios1 tablet vga watchdog audio0 rng0",
-    "VM.Config.Disk": "boot bootdisk vmstatestorage efidisk0 tpmstate0",
+    "VM.Config.Disk": "boot bootdisk vmstatestorage",
     "VM.Config.Cloudinit": (
         "cicustom cipassword citype ciupgrade ciuser nameserver searchdomain sshkeys"
     ),
     "VM.Config.Options": (
         "agent autostart bios description keyboard localtime migrate_downtime migrate_speed name "
-        "onboot ostype protection reboot startdate startup tags tdf template vmgenid "
-        "spice_enhancements hookscript ivshmem"
+        "onboot ostype protection reboot startdate startup tags tdf template"
     ),
     "VM.PowerMgmt": "freeze",
 }
 _RIGHT_OF = {name: right for right, names in _RIGHTS.items() for name in names.split()}
 _INDEXED = {
-    "ide": "VM.Config.Disk",
-    "sata": "VM.Config.Disk",
-    "scsi": "VM.Config.Disk",
-    "virtio": "VM.Config.Disk",
     "unused": "VM.Config.Disk",
     "net": "VM.Config.Network",
-    "ipconfig": "VM.Config.Network",
+    "ipconfig": "VM.Config.Cloudinit",
     "hostpci": "VM.Config.HWType",
     "usb": "VM.Config.HWType",
     "serial": "VM.Config.HWType",
     "numa": "VM.Config.CPU",
-    "virtiofs": "VM.Config.Options",
+    "virtiofs": "VM.Config.Disk",
 }
-ROOT_ONLY = frozenset(
-    ["args", "lock", "hugepages", "keephugepages", "amd-sev", "arch", "affinity", "intel-tdx"]
-)
 
 # Changed while the VM runs and in force at once; everything else waits for the next start.
 ONLINE = frozenset(
@@ -110,8 +102,6 @@ def kind(key: str) -> str:
 
 def right_for(key: str) -> str | None:
     """The privilege on the VM that changing this key needs; None: only root may."""
-    if key in ROOT_ONLY:
-        return None
     return _RIGHT_OF.get(key) or _INDEXED.get(kind(key))
 
 

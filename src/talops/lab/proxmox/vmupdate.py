@@ -13,13 +13,16 @@ from talops.lab.proxmox.drives import (
     is_cdrom,
     is_cloudinit,
     is_drive,
+    parse,
     parse_drive,
     parse_size,
 )
 from talops.lab.proxmox.errors import failed, invalid, missing_vm
+from talops.lab.proxmox.params import schema
 from talops.lab.proxmox.routing import route
-from talops.lab.proxmox.vmconfig import check_rights, normalise
+from talops.lab.proxmox.vmconfig import check_balloon, check_boot, normalise
 from talops.lab.proxmox.vmparams import UPDATE
+from talops.lab.proxmox.vmrights import check_delete, check_update
 from talops.lab.proxmox.vms import Vm, find, need_unlocked
 
 if TYPE_CHECKING:
@@ -62,16 +65,19 @@ async def _update(call: Call, task: Task | None) -> None:
     vm = find(pve, call.node, vmid)
     changes = normalise(call.params)
     removed = [key for key in str(call.get("delete", "")).replace(";", ",").split(",") if key]
-    # Clients name keys that the VM does not have; only what would really go needs a right.
-    check_rights(call, {key: vm.config[key] for key in removed if key in vm.config}, vmid)
-    check_rights(call, changes, vmid)
+    _check_keys(changes, removed)
+    check_delete(call, removed, vm.config, vmid)
+    check_update(call, changes, vm.config, vmid)
     async with pve.locks.config(vmid):
         vm = find(pve, call.node, vmid)
         if call.get("digest") not in {None, vm.digest()}:
-            raise failed("detected modified configuration - file changed by other user? Try again.")
+            raise failed("checksum mismatch (file change by other user?)")
         if not (call.get("skiplock") or "lock" in removed):
             need_unlocked(pve, vm)
-        config = without(pve, vm, removed, force=bool(call.get("force")))
+        after = {k: v for k, v in {**vm.config, **changes}.items() if k not in removed}
+        check_boot(changes, after)
+        check_balloon(changes, after)
+        config = _shorter_boot(without(pve, vm, removed, force=bool(call.get("force"))), removed)
         for key, value in changes.items():
             if is_drive(key):
                 config = await _set_drive(pve, task, replace(vm, config=config), key, value)
@@ -80,6 +86,27 @@ async def _update(call: Call, task: Task | None) -> None:
             else:
                 config[key] = value
         pve.vms.put(vm.key, find(pve, call.node, vmid).with_config(config))
+
+
+def _check_keys(changes: dict[str, Any], removed: list[str]) -> None:
+    if not changes and not removed:
+        raise failed("no options specified")
+    for key in removed:
+        if schema(UPDATE).find(key) is None:
+            raise invalid({"delete": f"unknown option '{key}'"})
+        if key in changes:
+            problem = f"you can't use '-{key}' and -delete {key}' at the same time"
+            raise invalid({"delete": problem})
+
+
+def _shorter_boot(config: dict[str, Any], removed: list[str]) -> dict[str, Any]:
+    """A device that goes is no longer booted from."""
+    boot = parse(str(config.get("boot", "")), "legacy")
+    devices = boot.get("order", "").split(";")
+    kept = [device for device in devices if device not in removed]
+    if kept == devices:
+        return config
+    return {**config, "boot": f"order={';'.join(kept)}"}
 
 
 def without(pve: Hypervisor, vm: Vm, keys: list[str], *, force: bool = False) -> dict[str, Any]:
@@ -149,6 +176,8 @@ def resize(call: Call) -> str:
     key = call.params["disk"]
     if not is_drive(key):
         raise invalid({"disk": f"value '{key}' does not have a value in the enumeration"})
+    if key in vm.config and is_cdrom(parse_drive(key, vm.config[key])):
+        raise failed("you can't resize a cdrom")
     try:
         parse_size(call.params["size"].removeprefix("+"))
     except ValueError:
