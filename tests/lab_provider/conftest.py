@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 REAL_MIRROR = "TALOPS_PROVIDER_MIRROR"
+LONGEST = 80
 VERSION = "0.111.1"
 HEADER = f"""\
 terraform {{
@@ -71,7 +72,8 @@ class Workspace:
             **dict(self.login),
             "SSL_CERT_FILE": str(self.ca),
             "CHECKPOINT_DISABLE": "1",
-            "TMPDIR": str(self.directory),
+            # Its own, so that tests do not meet in /tmp; the path of a plugin's socket is short.
+            "TMPDIR": str(self.directory) if len(str(self.directory)) < LONGEST else "/tmp",
         }
         done = subprocess.run(
             [self.tofu, *arguments],

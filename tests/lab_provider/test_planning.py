@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from talops.lab.provider import schema
 from talops.lab.provider.planning import plan_legacy, plan_modern
 from talops.lab.provider.schema import Attribute, Block, NestedBlock
 from talops.lab.provider.values import UNKNOWN
@@ -70,6 +71,13 @@ def test_the_older_half_plans_attribute_by_attribute(row: str) -> None:
     plan = plan_legacy(LEGACY, PRIOR, {**SAME, **config})
     assert plan.planned == {**PRIOR, **changes}
     assert plan.replace == replace
+
+
+def test_an_element_may_be_unknown_as_a_whole() -> None:
+    """A list whose elements come from something that is not there yet."""
+    block = Block({"nic": Attribute(elements=Block({"mac": Attribute(computed=True)}))})
+    config = schema.conform(block, {"nic": [UNKNOWN, {"mac": "AA"}]})
+    assert plan_legacy(block, None, config).planned == {"nic": [UNKNOWN, {"mac": "AA"}]}
 
 
 def test_creation_in_the_older_half() -> None:

@@ -75,9 +75,12 @@ class _Legacy:
     def _elements(self, block: Block, old: Any, config: list[Values], at: Path) -> list[Values]:
         before = old or []
         return [
-            self.block(block, before[i] if i < len(before) else None, element or {}, (*at, i))
+            self._element(block, before[i] if i < len(before) else None, element, (*at, i))
             for i, element in enumerate(config)
         ]
+
+    def _element(self, block: Block, old: Any, config: Any, at: Path) -> Any:
+        return UNKNOWN if config is UNKNOWN else self.block(block, old, config or {}, at)
 
     def _blocks(self, nested: NestedBlock, old: Any, config: Any, at: Path) -> Any:
         if config is UNKNOWN:

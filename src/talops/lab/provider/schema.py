@@ -105,13 +105,17 @@ def _conform_value(item: Attribute, value: Any) -> Any:
     if value is None or value is UNKNOWN:
         return value
     if item.elements is not None:
-        return [conform(item.elements, element or {}) for element in value]
+        return _conform_each(item.elements, value)
     if item.nested is not None:
         inner = Block(item.nested.attributes)
         if item.nested.nesting == "single":
             return conform(inner, value)
-        return [conform(inner, element) for element in value]
+        return _conform_each(inner, value)
     return number(value) if item.type == "number" else value
+
+
+def _conform_each(block: Block, elements: list[Any]) -> list[Any]:
+    return [e if e is UNKNOWN else conform(block, e or {}) for e in elements]
 
 
 def number(value: Any) -> Any:

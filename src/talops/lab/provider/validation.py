@@ -50,7 +50,8 @@ def problems(block: Block, config: Values, at: str = "") -> list[str]:
             continue
         if item.elements is not None:
             for i, element in enumerate(value):
-                found += problems(item.elements, element, f"{at}{name}[{i}].")
+                if element is not UNKNOWN:
+                    found += problems(item.elements, element, f"{at}{name}[{i}].")
         complaint = item.check(value) if item.check else None
         if complaint:
             found.append(f"{at}{name}: {complaint}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.lab.provider.kinds import Call, Resource, refuse
 from talops.lab.provider.schema import Attribute, Block
+from talops.lab.provider.values import UNKNOWN
 
 if TYPE_CHECKING:
     from talops.lab.provider.values import Values
@@ -28,7 +29,8 @@ class Acl(Resource):
     )
 
     def validate(self, config: Values) -> list[str]:
-        if sum(config[name] is not None for name in _WHO) > 1:
+        given = [config[name] for name in _WHO if config[name] is not None]
+        if len(given) > 1 and UNKNOWN not in given:
             return ["only one of group_id, token_id and user_id can be set"]
         return []
 
