@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-import os
+import random
+import socket
 import ssl
 import time
 from typing import TYPE_CHECKING, Any
@@ -28,20 +28,25 @@ if TYPE_CHECKING:
 
     from talops.lab.talos.node import Node
 
-_NETWORKS = itertools.count()
 
-
-def _network() -> str:
-    """A /24 of loopback that no other test process uses."""
-    number = os.getpid() * 64 + next(_NETWORKS) % 64
-    return f"127.{16 + number % 200}.{number // 200 % 250}"
+def claim_network() -> tuple[str, socket.socket]:
+    """A /24 of loopback that nobody else on this machine uses: the socket holds it."""
+    while True:
+        network = f"127.{random.randrange(16, 240)}.{random.randrange(256)}"
+        holder = socket.socket()
+        try:
+            holder.bind((f"{network}.254", 49999))
+        except OSError:
+            holder.close()
+        else:
+            return network, holder
 
 
 class Lab:
     """Machines by name; `address("cp-1")` and all else follows from the order of creation."""
 
     def __init__(self, directory: Path, tools: Tools, **settings: Any) -> None:
-        self.network = _network()
+        self.network, self._claim = claim_network()
         self.directory = directory
         timing = settings.pop("timing", Timing(scale=0.0, grace=2.0, lease=1.0))
         self.settings = LabSettings(directory / "lab", tools, timing, **settings)
@@ -92,7 +97,7 @@ class Lab:
         key = (name, "maintenance" if maintenance else ",".join(roles))
         if key not in self._channels:
             if maintenance:
-                context = ssl.create_default_context()
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
                 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
             else:
                 context = client_context(self.files.os_ca.crt, self.files.client(*roles))
@@ -145,6 +150,7 @@ class Lab:
             channel.close()
         self._channels.clear()
         await self.host.close()
+        self._claim.close()
 
 
 async def until(probe: Callable[[], Awaitable[Any]], limit: float = 90.0) -> Any:

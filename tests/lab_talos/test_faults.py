@@ -14,7 +14,7 @@ from tests.lab_talos.harness import until
 from talops.errors import TalopsError
 from talops.lab.talos.faults import Faults
 from talops.lab.talos.stages import Stage
-from talops.talos.wire.machine_pb2 import BootstrapRequest
+from talops.talos.wire.machine_pb2 import ApplyConfigurationRequest, BootstrapRequest
 
 if TYPE_CHECKING:
     from tests.lab_talos.harness import Lab
@@ -38,7 +38,9 @@ async def test_crash_at_a_phase_happens_once(lab: Lab, phase: str) -> None:
 
     async def up() -> bool:
         if lab.node("cp-1").status.stage is Stage.MAINTENANCE:
-            await lab.configure("cp-1")
+            config = lab.files.config("controlplane", "cp-1")
+            request = ApplyConfigurationRequest(data=config)
+            await lab.maintenance("cp-1").ApplyConfiguration(request)
         return bool(await lab.api("cp-1").Version(Empty()))
 
     await until(up)

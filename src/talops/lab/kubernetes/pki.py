@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import ipaddress
+import os
 import ssl
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -16,6 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from talops.files import PRIVATE, write_atomic
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SigningKey = ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey
 
@@ -169,10 +172,13 @@ def client_context(ca: bytes, pair: KeyPair) -> ssl.SSLContext:
 
 
 def load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
-    """`ssl` takes certificates from files only, so they exist for the length of one call."""
-    with tempfile.TemporaryDirectory(prefix="talops-lab-") as directory:
-        crt, key = pair.write(Path(directory), "pair")
-        context.load_cert_chain(crt, key)
+    """`ssl` takes certificates from files only; these live in memory for the length of one call."""
+    handle = os.memfd_create("pair")
+    try:
+        os.write(handle, pair.crt + pair.key)
+        context.load_cert_chain(f"/proc/self/fd/{handle}")
+    finally:
+        os.close(handle)
 
 
 def from_base64(text: str) -> bytes:

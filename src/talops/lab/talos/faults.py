@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,42 +33,53 @@ class Faults:
 
 
 NONE = Faults()
+_FRESH = 0.1
 
 
 class FaultBook:
-    """All faults of a lab, kept in its directory, so that another process can set them too."""
+    """All faults of a lab, kept in its directory, so that another process can set them too.
+
+    Nodes ask all the time, so the directory is looked at only every tenth of a second.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self._known: dict[str, Faults] = {}
+        self._looked = 0.0
 
     def of(self, *names: str) -> Faults:
-        """The faults of a machine by any of its names; the first file found counts."""
-        for name in names:
-            path = self._directory / f"{name}.json"
-            try:
-                return _parse(path.read_text(encoding="utf-8"), path)
-            except FileNotFoundError:
-                continue
-        return NONE
+        """The faults of a machine by any of its names; the first that is known counts."""
+        if time.monotonic() - self._looked > _FRESH:
+            self._read()
+        return next((self._known[name] for name in names if name in self._known), NONE)
 
     def set(self, name: str, faults: Faults) -> None:
         text = json.dumps(dataclasses.asdict(faults), indent=2)
         write_atomic(self._directory / f"{name}.json", text + "\n")
+        self._read()
 
     def clear(self, name: str) -> None:
         (self._directory / f"{name}.json").unlink(missing_ok=True)
+        self._read()
 
     def crashed(self, *names: str) -> None:
         """A crash happens once: the fault is taken out of the book."""
         for name in names:
-            if (self._directory / f"{name}.json").exists():
-                self.set(name, dataclasses.replace(self.of(name), crash_at=""))
+            if name in self._known:
+                self.set(name, dataclasses.replace(self._known[name], crash_at=""))
                 return
 
+    def _read(self) -> None:
+        found = sorted(self._directory.glob("[!.]*.json")) if self._directory.is_dir() else []
+        self._known = {path.stem: _parse(path) for path in found}
+        self._looked = time.monotonic()
 
-def _parse(text: str, path: Path) -> Faults:
+
+def _parse(path: Path) -> Faults:
     try:
-        return Faults(**json.loads(text))
+        return Faults(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:  # taken back at this very moment
+        return NONE
     except (TypeError, ValueError) as error:
         names = ", ".join(field.name for field in dataclasses.fields(Faults))
         raise TalopsError(
