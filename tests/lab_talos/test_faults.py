@@ -72,8 +72,9 @@ async def test_full_disk_refuses_the_config(lab: Lab) -> None:
     lab.host.faults.set("w-1", Faults(disk_full=True))
     await lab.start("w-1")
     await lab.listening("w-1")
-    with pytest.raises(AssertionError, match="no space left on device"):
-        await until(partial(lab.configure, "w-1"), 0.2)
+    request = ApplyConfigurationRequest(data=lab.files.config("worker", "w-1"))
+    with pytest.raises(GRPCError, match="no space left on device"):
+        await lab.maintenance("w-1").ApplyConfiguration(request)
 
 
 async def test_clock_ahead_shows_in_the_certificate(lab: Lab) -> None:

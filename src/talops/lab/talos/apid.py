@@ -54,6 +54,7 @@ class Apid:
         self._node = node
         self._servers: list[_CuttableServer] = []
         self._holes: list[asyncio.Server] = []
+        self._hanging: list[asyncio.StreamWriter] = []
         self.secure = False
         self.cut_off = False
         self.fingerprint = b""
@@ -103,7 +104,10 @@ class Apid:
         for server in servers:
             await server.cut()
         for address in self._node.addresses:
-            self._holes.append(await asyncio.start_server(_swallow, address, PORT))
+            self._holes.append(await asyncio.start_server(self._hang, address, PORT))
+
+    def _hang(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._hanging.append(writer)
 
     async def find_network(self) -> None:
         self.cut_off = False
@@ -114,9 +118,13 @@ class Apid:
             await self.open_secure()
 
     async def _fill_holes(self) -> None:
+        """Whoever hangs is let go: on a wire its packets would now find their way."""
         holes, self._holes = self._holes, []
         for hole in holes:
             hole.close()
+        for writer in self._hanging:
+            writer.transport.abort()
+        self._hanging.clear()
 
     async def _listen(self, context: ssl.SSLContext, *, maintenance: bool) -> None:
         if self.cut_off:
@@ -158,13 +166,3 @@ def _context(pair: KeyPair) -> ssl.SSLContext:
     context.set_alpn_protocols(["h2"])
     load_pair(context, pair)
     return context
-
-
-async def _swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while await reader.read(65536):
-            pass
-    except ConnectionError:
-        pass
-    finally:
-        writer.close()

@@ -39,6 +39,7 @@ class ControlPlane:
         self._api: ApiServer | None = None
         self._binary = Path()
         self.api_ready = False
+        self.member_id = 0
         self._bootstrap: Bootstrap | None = None
         self._learner: int | None = None
         self._left = False
@@ -71,6 +72,7 @@ class ControlPlane:
         node.services.set("etcd", "Running", "Started task")
         await self._until_healthy(self.etcd)
         self._bootstrap = None
+        self.member_id = int((await self.etcd.client.status())["header"]["member_id"])
         node.services.set("etcd", "Running", healthy=True)
 
     async def _found_or_join(self, etcd: EtcdMember) -> None:
@@ -148,6 +150,7 @@ class ControlPlane:
                 continue
             break
         self.api_ready = True
+        self._node.publish()
         await self._node.fabric.settle_vips()
 
     def _stand_by(self) -> bool:
@@ -227,6 +230,7 @@ class ControlPlane:
             await self.etcd.close()
             self.etcd = None
         self._learner = self._bootstrap = None
+        self.member_id = 0
         self._left = False
         await self._node.fabric.settle_vips()
 

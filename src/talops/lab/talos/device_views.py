@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from talops.lab.talos.node import Node
 
-_VOLUMES = ("META", "STATE", "EPHEMERAL")
+# EPHEMERAL has what the others (and the boot partition, counted with META) leave.
+_VOLUMES = {"META": 2**30, "STATE": 100 * 2**20, "EPHEMERAL": 0}
 _PREFIX = 24
 
 
@@ -41,11 +42,17 @@ def disks(node: Node) -> Iterator[Item]:
     name = system.removeprefix("/dev/")
     spec = spec_block_pb2.SystemDiskSpec(disk_id=name, dev_path=system)
     yield item(kinds.SYSTEM_DISK, "system-disk", spec, {"diskID": name, "devPath": system})
-    for index, label in enumerate(_VOLUMES, start=1):
+    whole = sum(device.size for device in node.devices if device.path == system)
+    for index, (label, size) in enumerate(_VOLUMES.items(), start=1):
         volume = spec_block_pb2.VolumeStatusSpec(
-            phase=spec_enums_pb2.VOLUME_PHASE_READY, location=f"{system}{index}"
+            phase=spec_enums_pb2.VOLUME_PHASE_READY,
+            type=spec_enums_pb2.VOLUME_TYPE_PARTITION,
+            location=f"{system}{index}",
+            parent_location=system,
+            partition_index=index,
+            size=size or max(whole - sum(_VOLUMES.values()), 0),
         )
-        yaml = {"phase": "ready", "location": f"{system}{index}"}
+        yaml = {"phase": "ready", "location": f"{system}{index}", "size": volume.size}
         yield item(kinds.VOLUMES, label, volume, yaml)
 
 

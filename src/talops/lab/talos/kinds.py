@@ -40,6 +40,7 @@ ETCD_MEMBER: Kind = ("etcd", "EtcdMembers.etcd.talos.dev")
 NODENAME: Kind = ("k8s", "Nodenames.kubernetes.talos.dev")
 NODE_STATUS: Kind = ("k8s", "NodeStatuses.kubernetes.talos.dev")
 KUBELET: Kind = ("k8s", "KubeletSpecs.kubernetes.talos.dev")
+MANIFESTS: Kind = ("controlplane", "BootstrapManifestsConfigs.kubernetes.talos.dev")
 STATIC_PODS: Kind = ("k8s", "StaticPodStatuses.kubernetes.talos.dev")
 SYSTEM: Kind = ("hardware", "SystemInformations.hardware.talos.dev")
 PROCESSORS: Kind = ("hardware", "Processors.hardware.talos.dev")
@@ -106,6 +107,7 @@ _DEFINITIONS = (
     Definition(NODENAME, "Nodename", (), "Nodename={.nodename}"),
     Definition(NODE_STATUS, "NodeStatus", (), "Ready={.nodeReady} Unschedulable={.unschedulable}"),
     Definition(KUBELET, "KubeletSpec"),
+    Definition(MANIFESTS, "BootstrapManifestsConfig"),
     Definition(STATIC_PODS, "StaticPodStatus"),
     Definition(SYSTEM, "SystemInformation", (), "Manufacturer={.manufacturer} UUID={.uuid}"),
     Definition(PROCESSORS, "Processor", ("cpus", "cpu"), "Cores={.coreCount}"),

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from talops.lab.talos.node import Node
 
 
+# Watchers hear about the end before their connections go, however fast a lab runs.
+_LAST_WORDS = 0.05
+
+
 class Life:
     """Runs one node from power-on to power-off."""
 
@@ -290,6 +294,7 @@ class Life:
         grace = 0.0 if wish.force else 5.0
         async with self._phase("stop", node.settings.timing.stop):
             node.journal.sequence(wish.kind, start=False, actor=wish.actor)
+            await asyncio.sleep(_LAST_WORDS)
             await self._halt(grace=grace)
         return wish.kind in {"reboot", "upgrade"} or (wish.kind == "reset" and wish.reboot)
 

@@ -6,6 +6,7 @@ import ipaddress
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.talos import kinds
+from talops.lab.talos.decoding import to_yaml
 from talops.lab.talos.device_views import disks, network
 from talops.lab.talos.resources import Item, item
 from talops.lab.talos.stages import Stage
@@ -14,6 +15,7 @@ from talops.talos.wire import (
     spec_cluster_pb2,
     spec_config_pb2,
     spec_enums_pb2,
+    spec_etcd_pb2,
     spec_hardware_pb2,
     spec_k8s_pb2,
     spec_runtime_pb2,
@@ -137,9 +139,29 @@ def _configured(node: Node, config: MachineConfig) -> Iterator[Item]:
         status = spec_k8s_pb2.NodeStatusSpec(nodename=node.hostname, node_ready=ready)
         yaml = {"nodename": node.hostname, "nodeReady": ready, "unschedulable": False}
         yield item(kinds.NODE_STATUS, node.hostname, status, yaml)
-    if config.control_plane and node.control_plane.api_ready:
-        for component in config.static_pod_images():
-            pod = spec_k8s_pb2.StaticPodStatusSpec()
-            pod.pod_status.update({"phase": "Running"})
-            identifier = f"kube-system/{component}-{node.hostname}"
-            yield item(kinds.STATIC_PODS, identifier, pod, {"phase": "Running"})
+    if config.control_plane:
+        yield from _control_plane(node, config)
+
+
+def _control_plane(node: Node, config: MachineConfig) -> Iterator[Item]:
+    yield _manifests(config)
+    identifier = node.control_plane.member_id
+    if identifier:
+        text = f"{identifier:016x}"
+        spec = spec_etcd_pb2.MemberSpec(member_id=text)
+        yield item(kinds.ETCD_MEMBER, "local", spec, {"memberID": text})
+    for component in config.static_pod_images() if node.control_plane.api_ready else ():
+        pod = spec_k8s_pb2.StaticPodStatusSpec()
+        condition = {"type": "Ready", "status": "True"}
+        status: dict[str, Any] = {"phase": "Running", "conditions": [condition]}
+        pod.pod_status.update(status)
+        yield item(kinds.STATIC_PODS, f"kube-system/{component}-{node.hostname}", pod, status)
+
+
+def _manifests(config: MachineConfig) -> Item:
+    """Health checks read only the CNI's name from it: field 21, written here by hand."""
+    cni = (config.cluster.get("network") or {}).get("cni") or {}
+    name = str(cni.get("name", "flannel"))
+    encoded = b"\xaa\x01" + bytes([len(name)]) + name.encode()
+    namespace, kind = kinds.MANIFESTS
+    return Item(namespace, kind, "manifests", encoded, lambda: to_yaml({"cniName": name}))

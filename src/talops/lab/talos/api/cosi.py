@@ -56,6 +56,7 @@ class CosiApi(Api):
     async def watch(self, request: cosi_pb2.WatchRequest) -> AsyncIterator[cosi_pb2.WatchResponse]:
         store, single = self._store(request.type), request.HasField("id")
         with store.watch() as queue:
+            yield cosi_pb2.WatchResponse()  # tells the client that the watch is in place
             for event in self._first(store, request, single=single):
                 yield cosi_pb2.WatchResponse(event=[event])
             while True:
