@@ -6,9 +6,10 @@ import dataclasses
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from talops.cli.infra_context import Order, expected_outputs
+from talops.cli.infra_context import Order
 from talops.cli.output import note
 from talops.errors import DifferencesFoundError, TalopsError
+from talops.stages.access import expected_outputs
 from talops.tofu.apply import fleeting
 from talops.tofu.outputs import output_differences
 from talops.tofu.policy import RefusedError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.files import PRIVATE, write_atomic
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.events import Emit
+    from talops.inventory.model import Cluster
     from talops.stages.site import Site
     from talops.tofu.apply import Healthy
     from talops.tofu.layers import Layer
@@ -35,22 +37,38 @@ _SECRET = re.compile(
 )
 
 
-def variables(site: Site, layer: Layer | None) -> dict[str, str]:
+def layer_variables(
+    cluster: Cluster | None,
+    layer: str,
+    credentials: Mapping[str, Secret],
+    root: Path,
+    environment: Mapping[str, str],
+) -> dict[str, str]:
     """What tofu's process gets; where the user set a variable, that one stays."""
-    found = provider_environment(site.cluster, site.credentials, site.root)
-    ours = next((o for o in layers(site.cluster) if layer and o.name == layer.name), None)
+    if cluster is None:
+        return dict(environment)
+    found = provider_environment(cluster, credentials, root)
+    ours = next((each for each in layers(cluster) if each.name == layer), None)
     if ours:
-        found |= backend_environment(site.cluster, ours, site.credentials)
-    ours_alone = ("ADDRESS", "SSL_CERT_FILE")
-    kept = {k: v for k, v in found.items() if k not in site.environment or k.endswith(ours_alone)}
-    return {**site.environment, **kept}
+        found |= backend_environment(cluster, ours, credentials)
+    inventory_wins = ("ADDRESS", "SSL_CERT_FILE")
+    kept = {k: v for k, v in found.items() if k not in environment or k.endswith(inventory_wins)}
+    return {**environment, **kept}
+
+
+def layer_engine(program: Path, layer: Layer, every: Mapping[str, str], emit: Emit) -> Engine:
+    """Secret variables are kept apart, so that they are masked in all that the program says."""
+    secret = {name: Secret(value) for name, value in every.items() if _SECRET.fullmatch(name)}
+    plain = {name: value for name, value in every.items() if name not in secret}
+    return Engine(program, layer, environment=plain, credentials=secret, emit=emit)
+
+
+def variables(site: Site, layer: Layer) -> dict[str, str]:
+    return layer_variables(site.cluster, layer.name, site.credentials, site.root, site.environment)
 
 
 def engine(site: Site, layer: Layer, emit: Emit) -> Engine:
-    every = variables(site, layer)
-    secret = {name: Secret(value) for name, value in every.items() if _SECRET.fullmatch(name)}
-    plain = {name: value for name, value in every.items() if name not in secret}
-    return Engine(site.engine, layer, environment=plain, credentials=secret, emit=emit)
+    return layer_engine(site.engine, layer, variables(site, layer), emit)
 
 
 async def ensure_init(site: Site, layer: Layer, running: Engine) -> None:
@@ -76,7 +94,16 @@ def _init_fingerprint(site: Site, layer: Layer) -> str:
 
 
 def applier(site: Site, layer: Layer, running: Engine, policy: Policy, healthy: Healthy) -> Applier:
-    reached = proxmox_access(variables(site, layer))
+    return layer_applier(
+        site.root, running, variables(site, layer), Conduct(policy, healthy=healthy)
+    )
+
+
+def layer_applier(
+    root: Path, running: Engine, every: Mapping[str, str], conduct: Conduct
+) -> Applier:
+    """An applier that also looks at the real VMs: for disks of others, and for VMs not noted."""
+    reached = proxmox_access(every)
 
     async def read_disks(changes: Sequence[Change]) -> Mapping[int, frozenset[str]] | None:
         return await attached.read_attached(reached, changes) if reached else None
@@ -84,8 +111,8 @@ def applier(site: Site, layer: Layer, running: Engine, policy: Policy, healthy: 
     async def find_lost(changes: Sequence[Change]) -> Mapping[str, str]:
         return await attached.find_lost(reached, changes) if reached else {}
 
-    diary = Diary(site.root / HOME / f"{layer.slug}.creating.json")
-    return Applier(running, Conduct(policy, read_disks, healthy, find_lost), diary)
+    diary = Diary(root / HOME / f"{running.layer.slug}.creating.json")
+    return Applier(running, replace(conduct, read_disks=read_disks, find_lost=find_lost), diary)
 
 
 def saved_plan(site: Site, layer: Layer) -> Path:
@@ -106,3 +133,16 @@ def proxmox_access(given: Mapping[str, str]) -> Access | None:
         insecure=given.get("PROXMOX_VE_INSECURE", "").lower() in {"1", "true", "yes"},
         ca_file=given.get("SSL_CERT_FILE"),
     )
+
+
+def expected_outputs(cluster: Cluster) -> dict[str, object]:
+    """What a platform layer must put out, from the inventory alone."""
+    nodes = cluster.nodes
+    return {
+        "talos_cluster_name": cluster.name,
+        "talos_cluster_endpoint": cluster.endpoint,
+        "talos_node_ips": {node.name: str(node.address) for node in nodes},
+        "talos_mac_addresses": {node.name: node.mac for node in nodes},
+        "talos_control_plane_ips": [str(node.address) for node in cluster.control_planes],
+        "talos_worker_ips": [str(node.address) for node in cluster.workers],
+    }

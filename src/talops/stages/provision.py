@@ -10,7 +10,8 @@ from talops.errors import DifferencesFoundError, TalopsError
 from talops.pipeline.stage import Absent, Change
 from talops.render.layers import layers
 from talops.stages import access
-from talops.stages.fleet import Configured, Fleet, Silent
+from talops.stages.fleet import Fleet, Silent
+from talops.stages.health import wait_healthy
 from talops.tofu.apply import fleeting
 from talops.tofu.layers import Layer
 from talops.tofu.outputs import output_differences
@@ -131,9 +132,14 @@ class Provision:
 
     async def _healthy(self, batch: Batch) -> None:
         """Every node of the batch is back and ready, so that the next may restart."""
-        fleet = Fleet(await self._secrets.require())
-        nodes = [node for node in self._site.cluster.nodes if node.name in batch.names]
-        await asyncio.gather(*(self._answers(fleet, node, ready=True) for node in nodes))
+        cluster = self._site.cluster
+        await wait_healthy(
+            Fleet(await self._secrets.require()),
+            [node for node in cluster.nodes if node.name in batch.names],
+            cluster.control_planes,
+            self._site.limits,
+            lambda waiting, node: self._report.waiting(waiting, node=node),
+        )
 
     async def _check_outputs(self) -> None:
         cluster = self._site.cluster
@@ -141,12 +147,7 @@ class Provision:
         outputs = await (await self._engine(layer)).output()
         wrong = output_differences(
             outputs,
-            {
-                "talos_cluster_name": cluster.name,
-                "talos_cluster_endpoint": cluster.endpoint,
-                "talos_node_ips": {node.name: str(node.address) for node in cluster.nodes},
-                "talos_mac_addresses": {node.name: node.mac for node in cluster.nodes},
-            },
+            access.expected_outputs(cluster),
         )
         if wrong:
             raise TalopsError(
@@ -161,14 +162,11 @@ class Provision:
         nodes: Sequence[Node] = self._site.chosen
         await asyncio.gather(*(self._answers(fleet, node) for node in nodes))
 
-    async def _answers(self, fleet: Fleet, node: Node, *, ready: bool = False) -> None:
+    async def _answers(self, fleet: Fleet, node: Node) -> None:
         async def probe() -> Ready[None] | NotYet:
             state = await fleet.look(node)
             if isinstance(state, Silent):
                 return NotYet(state.error.what)
-            status = state.status if isinstance(state, Configured) else None
-            if ready and status and not status.ready:
-                return NotYet(status.unmet[0][1] if status.unmet else status.stage)
             self._report.node(node.name, vm="running")
             return Ready(None)
 
