@@ -41,3 +41,33 @@ async def test_killed_in_every_stage_in_turn(make_lab: MakeLab) -> None:
         assert in_logs(lab.root, secrets) == []
         again = await lab.talops("up", "--dry-run")
         assert again.code == 0, again.everything
+
+
+SHARDS = 8
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("shard", range(SHARDS))
+async def test_killed_after_every_event(shard: int, make_lab: MakeLab) -> None:
+    """Not a sample: each event of a bring-up in turn, until a run outlives its number of events."""
+    async with make_lab(control_planes=1, workers=1) as lab:
+        assert (await lab.talops("secrets", "init")).code == 0
+        number = shard + 1
+        while True:
+            seen = await up_until(lab, nth(number))
+            if len(seen) < number:
+                break
+            done = await lab.talops("up", "--yes")
+            assert done.code == 0, f"killed after event {number}: {done.everything}"
+            assert set(lab.vms()) == {"e2e-cp-1", "e2e-w-1"}, number
+            assert in_logs(lab.root, [lab.environment["PROXMOX_VE_API_TOKEN"]]) == []
+            gone = await lab.talops("down", "--yes", "--cluster", "e2e", "--force")
+            assert gone.code == 0, f"after event {number}: {gone.everything}"
+            assert lab.vms() == {}
+            number += SHARDS
+
+
+def nth(number: int) -> Callable[[Event], bool]:
+    seen = iter(range(1, number + 1))
+    return lambda _: next(seen) == number
