@@ -57,10 +57,10 @@ def _postgres(scratch: Path) -> Iterator[Figure]:
     from tests.statestore.postgres_server import postgres
 
     with postgres() as database:
-        updates = postgres_update_rate(database.address)
+        updates = postgres_update_rate(database.local_address)
         yield Figure("PostgreSQL's own updates", updates, "/s")
         for label, size in SIZES:
-            with _server(scratch, database.address) as server:
+            with _server(scratch, database.local_address) as server:
                 run = measure(server, size)
             yield from _shown("postgres", label, run, run.rate / updates, 0.2, 1000)
 

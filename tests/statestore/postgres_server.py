@@ -41,6 +41,11 @@ class PostgresServer:
     def address(self) -> str:
         return f"postgres://talops@127.0.0.1:{self.port}/postgres"
 
+    @property
+    def local_address(self) -> str:
+        """Over its socket file, as a server on the same machine would connect."""
+        return f"postgres://talops@/postgres?host={self._directory}&port={self.port}"
+
     def new_database(self) -> str:
         """The address of an empty schema: as good as a database, and made in no time."""
         name = f"t{uuid.uuid4().hex}"
@@ -56,7 +61,7 @@ class PostgresServer:
                     self._programs / "postgres",
                     *("-D", self._directory / "data"),
                     *("-h", "127.0.0.1", "-p", str(self.port)),
-                    *("-k", ""),
+                    *("-k", self._directory),
                     *("-c", "max_connections=60"),
                 ],
                 stdout=output,

@@ -14,7 +14,7 @@ from tests.statestore.helpers import lock_document, state_body
 from tests.statestore.running import running
 
 from talops.cli.app import run
-from talops.cli.state_context import keep_copies
+from talops.cli.state_context import copies_around
 from talops.inventory.load import load
 from talops.redaction import Secret
 from talops.statestore import users
@@ -71,9 +71,12 @@ def test_local_states_from_backup_to_restore(
     inventory: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A lost file and a torn file come back from the copies that applies leave behind."""
-    path = put(inventory, ONE, state_body(4))
-    (kept,) = keep_copies(inventory, load(inventory).require())
-    assert kept.stat().st_mode & 0o777 == 0o600
+    path = put(inventory, ONE, state_body(3))
+    with copies_around(inventory, load(inventory).require()):
+        put(inventory, ONE, state_body(4))
+    kept = sorted((inventory / ".talops" / "state" / ONE).iterdir())
+    assert [copy.read_bytes() for copy in kept] == [state_body(3), state_body(4)]
+    assert {copy.stat().st_mode & 0o777 for copy in kept} == {0o600}
     at = ("-C", inventory)
     for damage in (path.unlink, lambda: path.write_bytes(b'{"serial": 4, "lin')):
         damage()

@@ -59,6 +59,17 @@ async def test_a_large_body_travels_as_a_blob(store: Store) -> None:
     assert await content_of(store, STATE) == body
 
 
+async def test_another_server_reads_what_one_wrote(store_address: StoreAddress) -> None:
+    """A large body comes back through a store that never saw it before."""
+    body = state_body(1, padding=3_000_000)
+    writer = await open_store(store_address)
+    await writer.write(STATE, draft_of(body, blob=await staged(writer, body)))
+    await writer.close()
+    reader = await open_store(store_address)
+    assert await content_of(reader, STATE) == body
+    await reader.close()
+
+
 async def test_an_aborted_upload_leaves_nothing(store: Store) -> None:
     """A client that hangs up in the middle has written nothing."""
     staging = await store.stage()

@@ -6,6 +6,7 @@ import asyncio
 import getpass
 import os
 import socket
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +14,7 @@ from talops.errors import TalopsError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from talops.inventory.model import Cluster
     from talops.redaction import Secret
@@ -67,7 +69,7 @@ def open_backend(root: Path, place: str | None = None) -> StateBackend:
 
 
 def local_backend(root: Path, cluster: Cluster) -> LocalBackend:
-    """Also used after every apply, to keep a copy."""
+    """Files beside the layers, whatever the inventory says now."""
     from talops.render.layers import layers
     from talops.statestore.backends.local import LocalBackend
     from talops.statestore.model import Retention
@@ -77,12 +79,11 @@ def local_backend(root: Path, cluster: Cluster) -> LocalBackend:
     return LocalBackend(files, root / BACKUPS, keep)
 
 
-def keep_copies(root: Path, cluster: Cluster | None) -> list[Path]:
-    """Private, timestamped copies of all local states: before and after every apply."""
+def copies_around(root: Path, cluster: Cluster | None) -> AbstractContextManager[None]:
+    """Private, timestamped copies of the local states, before and after an apply."""
     if cluster is None or cluster.state.kind != "local":
-        return []
-    backend = local_backend(root, cluster)
-    return [path for name in _names(cluster) if (path := backend.keep(name))]
+        return nullcontext()
+    return local_backend(root, cluster).around()
 
 
 def _http(

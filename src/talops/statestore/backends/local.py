@@ -75,6 +75,17 @@ class LocalBackend:
             self._copy(state, name).unlink(missing_ok=True)
         return path
 
+    @contextlib.contextmanager
+    def around(self) -> Iterator[None]:
+        """Copies of all states before and after what happens inside, also when it fails."""
+        for state in self._files:
+            self.keep(state)
+        try:
+            yield
+        finally:
+            for state in self._files:
+                self.keep(state)
+
     async def rollback(self, state: str, version: str) -> None:
         data = await self.read(state, version)
         if data is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 import uuid
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 
 from talops.errors import TalopsError, UnreachableError
+from talops.statestore.cache import BlobCache, spool
 from talops.statestore.postgres import statements as sql
 from talops.statestore.postgres.failures import translated
 
@@ -23,14 +25,24 @@ class Parts:
     def __init__(self, pool: Any, lazy_pool: Any) -> None:
         self._pool = pool
         self._lazy_pool = lazy_pool
+        self._cache = BlobCache()
 
     async def stage(self) -> PartStaging:
         blob = uuid.uuid4().hex
         with translated():
             await self._lazy_pool.execute(sql.BEGIN_BLOB, blob, time.time())
-        return PartStaging(self._pool, self._lazy_pool, blob)
+        return PartStaging(self._pool, self._lazy_pool, blob, self._cache)
 
-    async def stream(self, blob: str) -> AsyncIterator[bytes]:
+    def stream(self, blob: str) -> AsyncIterator[bytes]:
+        return self._cache.stream(blob) or self._fetched(blob)
+
+    def forget(self, blob: str) -> None:
+        self._cache.forget(blob)
+
+    def close(self) -> None:
+        self._cache.close()
+
+    async def _fetched(self, blob: str) -> AsyncIterator[bytes]:
         place = 0
         while True:
             with translated():
@@ -45,11 +57,13 @@ class Parts:
 
 
 class PartStaging:
-    def __init__(self, pool: Any, lazy_pool: Any, blob: str) -> None:
+    def __init__(self, pool: Any, lazy_pool: Any, blob: str, cache: BlobCache) -> None:
         self._pool = pool
         self._lazy_pool = lazy_pool
         self._blob = blob
         self._count = 0
+        self._cache = cache
+        self._file = spool()
 
     async def write(self, piece: bytes) -> None:
         parts = [piece[place : place + sql.PART] for place in range(0, len(piece), sql.PART)]
@@ -57,15 +71,18 @@ class PartStaging:
         with translated():
             await self._lazy_pool.copy_records_to_table("talops_part", records=records)
         self._count += len(parts)
+        await asyncio.to_thread(self._file.write, piece)
 
     async def finish(self) -> str:
         with translated():
             found = await self._pool.fetchval(sql.FINISH_BLOB, self._blob, self._count)
         if found is None:
             raise UnreachableError("the database lost parts of an upload; send it again")
+        self._cache.adopt(self._blob, self._file)
         return self._blob
 
     async def abort(self) -> None:
+        self._file.close()
         # What cannot be removed now goes with the sweep.
         with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError):
             await self._lazy_pool.execute(sql.DISCARD, self._blob)

@@ -109,6 +109,7 @@ class PostgresStore:
         return await self._parts.stage()
 
     async def discard(self, blob: str) -> None:
+        self._parts.forget(blob)
         await self._fetch(sql.DISCARD, blob)
 
     async def summary(self, state: str) -> Summary | None:
@@ -143,6 +144,7 @@ class PostgresStore:
         await self._fetch("SELECT 1")
 
     async def close(self) -> None:
+        self._parts.close()
         with contextlib.suppress(TimeoutError, OSError, asyncpg.PostgresError):
             await self._lazy_pool.close()
             await self._pool.close()

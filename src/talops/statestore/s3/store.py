@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import tempfile
 import uuid
 from dataclasses import replace
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.statestore.cache import BlobCache, spool
 from talops.statestore.model import Outcome, Stored, Summary, Verdict
 from talops.statestore.s3 import changes
 from talops.statestore.s3.heads import Heads
@@ -30,6 +30,7 @@ class S3Store:
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
         self._heads = Heads(bucket)
+        self._cache = BlobCache()
 
     @classmethod
     async def open(cls, bucket: Bucket) -> S3Store:
@@ -74,12 +75,13 @@ class S3Store:
         return Stored(found) if found else None
 
     def stream(self, blob: str) -> AsyncIterator[bytes]:
-        return self._bucket.stream(BLOBS + blob)
+        return self._cache.stream(blob) or self._bucket.stream(BLOBS + blob)
 
     async def stage(self) -> SpooledStaging:
-        return SpooledStaging(self._bucket)
+        return SpooledStaging(self._bucket, self._cache)
 
     async def discard(self, blob: str) -> None:
+        self._cache.forget(blob)
         with contextlib.suppress(TalopsError):  # the sweep comes back to it
             await self._bucket.delete([BLOBS + blob])
 
@@ -132,15 +134,16 @@ class S3Store:
         await self._bucket.get("heads/.ready")
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        self._cache.close()
 
 
 class SpooledStaging:
     """A body on disk until it is whole: an upload that was begun and left costs money on S3."""
 
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, bucket: Bucket, cache: BlobCache) -> None:
         self._bucket = bucket
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="talops-state-")  # noqa: SIM115
+        self._cache = cache
+        self._file = spool()
 
     async def write(self, piece: bytes) -> None:
         await asyncio.to_thread(self._file.write, piece)
@@ -148,10 +151,8 @@ class SpooledStaging:
     async def finish(self) -> str:
         blob = uuid.uuid4().hex
         await asyncio.to_thread(self._file.seek, 0)
-        try:
-            await self._bucket.put(BLOBS + blob, self._file)
-        finally:
-            self._file.close()
+        await self._bucket.put(BLOBS + blob, self._file)
+        self._cache.adopt(blob, self._file)
         return blob
 
     async def abort(self) -> None:
