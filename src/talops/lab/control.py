@@ -35,7 +35,7 @@ class Control:
         app.router.add_delete("/faults/{id}", self._clear)
         app.router.add_post("/reset", self._reset)
         app.router.add_post("/stop", self._stop)
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
         await web.SockSite(self._runner, listener).start()
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.lab.proxmox.conftest import Pve, running
 
+from talops.lab.faults import parse
 from talops.lab.spec import LabSpec, cluster, standalone
 
 if TYPE_CHECKING:
@@ -76,6 +77,20 @@ async def test_pools(pve: Pve) -> None:
     assert (await pve.send("DELETE", "/pools", poolid="b")).status_code == 500
     await pve.task("DELETE", "/nodes/pve/qemu/101")
     assert (await pve.send("DELETE", "/pools", poolid="b")).is_success
+
+
+async def test_a_cluster_with_a_node_down(tmp_path: Path) -> None:
+    """Its VMs are in an unknown state, calls to it fail with 595, the rest works on."""
+    async with running(tmp_path / "lab", LabSpec(proxmox=(cluster("home", ["a", "b"]),))) as pve:
+        await pve.task("POST", "/nodes/b/qemu", vmid=101)
+        pve.world.faults.add(parse({"kind": "node-offline", "node": "b"}))
+        rows = await pve.call("GET", "/cluster/resources", type="vm")
+        assert [(row["vmid"], row["status"]) for row in rows] == [(101, "unknown")]
+        refused = await pve.send("GET", "/nodes/b/qemu/101/config")
+        assert (refused.status_code, refused.reason_phrase) == (595, "No route to host")
+        nodes = await pve.call("GET", "/nodes")
+        assert {node["node"]: node["status"] for node in nodes} == {"a": "online", "b": "offline"}
+        assert (await pve.call("GET", "/cluster/status"))[0]["quorate"] == 0
 
 
 async def test_clusters_share_and_standalone_hosts_do_not(tmp_path: Path) -> None:

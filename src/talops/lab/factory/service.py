@@ -39,7 +39,7 @@ class FactoryService:
         app.router.add_get("/version/{version}/extensions/official", self._extensions)
         app.router.add_get("/image/{id}/{version}/{file}", self._image)
         self._remember(canonical({}))
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
         context = self._authority.server_context("factory", [self._address])
         await web.TCPSite(self._runner, self._address, PORT, ssl_context=context).start()

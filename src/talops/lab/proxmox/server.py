@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 PREFIX = "/api2/json"
 READS = frozenset({"GET", "HEAD"})
-UPLOAD_LIMIT = 256 << 20
 
 
 class Dropped(Exception):  # noqa: N818  (no error: the connection just ends)

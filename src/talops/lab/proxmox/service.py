@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from talops.lab.spec import HypervisorSpec
 
 PORT = 8006
+GOODBYE = 1.0  # seconds that calls in progress get when the lab stops
 
 
 class ProxmoxService:
@@ -61,7 +62,9 @@ class ProxmoxService:
     async def _listen(self, pve: Hypervisor, node: str) -> None:
         address = self.address(node)
         context = self._context.authority.server_context(f"proxmox-{node}", [address])
-        runner = web.ServerRunner(web.Server(Api(pve, node), access_log=None), handle_signals=False)
+        runner = web.ServerRunner(
+            web.Server(Api(pve, node), access_log=None), shutdown_timeout=GOODBYE
+        )
         await runner.setup()
         site = web.TCPSite(runner, address, PORT, ssl_context=context, backlog=1024)
         await site.start()
