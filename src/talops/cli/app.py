@@ -33,6 +33,8 @@ COMMANDS: dict[str, str] = {
     "state": "talops.cli.state",
     "lab": "talops.cli.lab",
     "infra": "talops.cli.infra",
+    "host": "talops.cli.host",
+    "template": "talops.cli.template",
 }
 
 

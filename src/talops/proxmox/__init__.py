@@ -1,0 +1,1 @@
+"""Proxmox VE over its API: what a host offers, may do and lacks. VMs themselves belong to tofu."""

@@ -1,0 +1,88 @@
+"""What Proxmox says when it says no, in the words of talops."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import (
+    ConflictError,
+    DeniedError,
+    NotReadyError,
+    TalopsError,
+    UnreachableError,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+OK = 200
+BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, SERVER_ERROR = 400, 401, 403, 404, 500
+# Proxmox' own: the node behind the one that answered gives no answer.
+PROXY_ERRORS = range(595, 600)
+
+_MISSING = re.compile(r"does not exist|no such|No such file or directory", re.IGNORECASE)
+_TAKEN = re.compile(r"already (exists|defined)|refusing to override", re.IGNORECASE)
+_LOCKED = re.compile(r"is locked|got timeout|can't lock file", re.IGNORECASE)
+_CHECK = re.compile(r"Permission check failed \((?P<path>/\S*), (?P<privileges>[\w.|]+)\)")
+
+
+class MissingError(TalopsError):
+    """What was asked for is not there; Proxmox itself says so."""
+
+
+class LoginError(DeniedError):
+    """Nobody is let in with these credentials."""
+
+
+def message_of(answer: httpx.Response) -> str:
+    """The reason phrase is the message; parameters that are wrong stand in the body."""
+    text = answer.reason_phrase.strip() or f"status {answer.status_code}"
+    errors = _errors(answer)
+    details = "; ".join(f"{name}: {' '.join(str(e).split())}" for name, e in errors.items())
+    return f"{text} {details}".strip() if details else text
+
+
+def _errors(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        body = answer.json()
+    except ValueError:
+        return {}
+    found = body.get("errors") if isinstance(body, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def refusal(answer: httpx.Response, where: str) -> TalopsError:  # noqa: PLR0911  (one per kind)
+    text, status = message_of(answer), answer.status_code
+    if status == UNAUTHORIZED:
+        return LoginError(
+            f"Proxmox lets nobody in with these credentials: {text}",
+            where=where,
+            hint="check proxmox_api_token_id and proxmox_api_token_secret (talops secrets edit), "
+            "or make new ones: talops host prepare --new-token",
+        )
+    if status == FORBIDDEN:
+        return DeniedError(f"Proxmox says no: {text}", where=where, hint=_grant(text))
+    if status in PROXY_ERRORS:
+        return UnreachableError(
+            f"the Proxmox node behind this address gives no answer: {text}",
+            where=where,
+            hint="see whether that node is up and in the cluster",
+        )
+    if status == NOT_FOUND or (status == SERVER_ERROR and _MISSING.search(text)):
+        return MissingError(text, where=where)
+    if _TAKEN.search(text):
+        return ConflictError(text, where=where)
+    if _LOCKED.search(text):
+        return NotReadyError(text, where=where)
+    return TalopsError(f"Proxmox says {status}: {text}", where=where, hint="talops host check")
+
+
+def _grant(text: str) -> str:
+    found = _CHECK.search(text)
+    if not found:
+        return "talops host check names every missing privilege and the line that grants it"
+    return (
+        f"{found['privileges']} is missing on {found['path']}; "
+        "talops host check prints the line that grants it"
+    )

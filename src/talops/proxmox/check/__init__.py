@@ -1,0 +1,31 @@
+"""`host check`: `observe` looks, `findings` decides, and the two share nothing but `Facts`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.proxmox.check.api import api
+from talops.proxmox.check.capacity import hosts, storages
+from talops.proxmox.check.collisions import collisions
+from talops.proxmox.check.devices import devices
+from talops.proxmox.check.finding import Finding, Severity
+from talops.proxmox.check.networks import networks
+from talops.proxmox.check.observe import look, observe
+from talops.proxmox.check.privileges import privileges
+from talops.proxmox.check.template import template
+from talops.proxmox.facts import Facts, Unread
+
+if TYPE_CHECKING:
+    from talops.proxmox.wanted import Wanted
+
+__all__ = ["Facts", "Finding", "Severity", "findings", "look", "observe"]
+
+
+def findings(wanted: Wanted, facts: Facts) -> list[Finding]:
+    """All at once, in the order in which they are best dealt with."""
+    found = list(api(facts))
+    if isinstance(facts.version, Unread):
+        return found
+    for rule in (privileges, hosts, storages, networks, collisions, devices, template):
+        found += rule(wanted, facts)
+    return list(dict.fromkeys(found))

@@ -1,0 +1,97 @@
+"""VMIDs, MACs and addresses that VMs have which are not ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.proxmox.check.finding import Finding, Severity, unread
+from talops.proxmox.check.ours import foreign
+from talops.proxmox.facts import Unread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from talops.proxmox.facts import Facts, Guest
+    from talops.proxmox.wanted import Wanted, WantedVm
+
+
+def collisions(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+    if isinstance(facts.guests, Unread):
+        yield unread("the VMs that are there", facts.guests.reason, facts.guests.hint)
+        return
+    others = foreign(wanted, facts)
+    for vm in wanted.vms:
+        yield from _vm_id(vm, others, facts)
+        for guest in others:
+            yield from _same(vm, guest)
+        yield from _hosts_own(vm, facts)
+    unknown = [guest for guest in others if guest.macs is None]
+    if unknown:
+        listed = ", ".join(str(guest.vm_id) for guest in unknown[:5])
+        yield Finding(
+            "unread",
+            f"{facts.who} may not read the configuration of VM {listed}: MACs and addresses there "
+            "may collide",
+            "grant VM.Audit on /vms",
+            "/vms",
+            Severity.WARNING,
+        )
+
+
+def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[Finding]:
+    if vm.vm_id is None:
+        return
+    taken = next((guest for guest in others if guest.vm_id == vm.vm_id), None)
+    another = "give this node another vm_id"
+    if taken and taken.name == vm.name and not taken.template:
+        yield Finding(
+            "vmid",
+            f"VM {vm.vm_id} is called {vm.name} and does not carry the tag {vm.cluster_tag}: it "
+            "was not made by this plan",
+            f"remove it, {another}, or take it over (talops infra import)",
+            vm.where,
+        )
+    elif taken:
+        kind = "template" if taken.template else "VM"
+        yield Finding(
+            "vmid",
+            f"VMID {vm.vm_id} of {vm.name} is taken by {kind} {taken.name!r} on {taken.host}",
+            another,
+            vm.where,
+        )
+    elif vm.vm_id in facts.hidden_ids:
+        yield Finding(
+            "vmid",
+            f"VMID {vm.vm_id} of {vm.name} is taken by a VM that {facts.who} may not see",
+            f"{another}, or grant VM.Audit on /vms to see whose it is",
+            vm.where,
+        )
+
+
+def _same(vm: WantedVm, guest: Guest) -> Iterator[Finding]:
+    named = f"VM {guest.vm_id} ({guest.name}) on {guest.host}"
+    if vm.mac.upper() in (guest.macs or ()):
+        yield Finding(
+            "mac", f"{named} has the MAC {vm.mac} of {vm.name}", "change mac_addr", vm.where
+        )
+    if vm.address in guest.addresses:
+        yield Finding(
+            "address",
+            f"{named} has the address {vm.address} of {vm.name}",
+            "give this node another address",
+            vm.where,
+        )
+
+
+def _hosts_own(vm: WantedVm, facts: Facts) -> Iterator[Finding]:
+    if isinstance(facts.interfaces, Unread):
+        return
+    for interface in facts.interfaces:
+        if interface.address == vm.address:
+            yield Finding(
+                "address",
+                f"{vm.address} of {vm.name} is the address of {interface.name} on host "
+                f"{interface.host}",
+                "give this node another address",
+                vm.where,
+            )

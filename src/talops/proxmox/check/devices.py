@@ -1,0 +1,157 @@
+"""GPUs: there, alone in their IOMMU group, and used by nobody else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.proxmox.check.finding import Finding, Severity, unread
+from talops.proxmox.check.ours import foreign
+from talops.proxmox.facts import Unread
+from talops.proxmox.wanted import is_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from talops.proxmox.facts import Device, Facts
+    from talops.proxmox.wanted import Wanted, WantedVm
+
+PCI_BRIDGE = "0604"
+IOMMU = (
+    "switch the IOMMU on: VT-d or AMD-Vi in the firmware, intel_iommu=on on the kernel's command "
+    "line for Intel, then reboot the host"
+)
+
+
+def devices(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+    using = [vm for vm in wanted.vms if vm.gpus]
+    if not using:
+        return
+    if isinstance(facts.devices, Unread):
+        yield unread("the PCI devices", facts.devices.reason, facts.devices.hint)
+        return
+    if isinstance(facts.mappings, Unread):
+        yield unread("the PCI mappings", facts.mappings.reason, facts.mappings.hint)
+        return
+    for vm in using:
+        for gpu in vm.gpus:
+            yield from _gpu(wanted, facts, vm, gpu)
+    yield from _shared_out(wanted, facts)
+
+
+def paths_of(wanted: Wanted, facts: Facts, gpu: str, host: str) -> tuple[str, ...] | None:
+    """Where the device is on that host; None: no such mapping, () none for this host."""
+    if is_address(gpu):
+        return (gpu,)
+    planned = wanted.managed.mappings.get(gpu)
+    if planned is not None:
+        return tuple(device.path for device in planned if device.node == host)
+    known = () if isinstance(facts.mappings, Unread) else facts.mappings
+    found = next((mapping for mapping in known if mapping.name == gpu), None)
+    if found is None:
+        return None
+    return tuple(path.split(";")[0] for node, path, _ in found.devices if node == host)
+
+
+def _gpu(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str) -> Iterator[Finding]:
+    paths = paths_of(wanted, facts, gpu, vm.host)
+    if paths is None:
+        yield Finding(
+            "mapping",
+            f"there is no PCI mapping {gpu}, or {facts.who} may not see it; {vm.name} wants it",
+            "talops host prepare makes it, or list it under hypervisors.pci_mappings",
+            vm.where,
+        )
+        return
+    if not paths:
+        yield Finding(
+            "mapping",
+            f"PCI mapping {gpu} has no device on host {vm.host}, where {vm.name} is to run",
+            "add a device of this host to the mapping, or give the node another host",
+            vm.where,
+        )
+    for path in paths:
+        yield from _device(facts, vm, path)
+        yield from _used(wanted, facts, vm, gpu, path)
+
+
+def _device(facts: Facts, vm: WantedVm, path: str) -> Iterator[Finding]:
+    assert not isinstance(facts.devices, Unread)
+    here = [device for device in facts.devices if device.host == vm.host]
+    found = [device for device in here if device.path.startswith(path)]
+    if not found:
+        yield Finding(
+            "gpu",
+            f"host {vm.host} has no PCI device {path}; graphics cards there: {_cards(here)}",
+            "correct the address (lspci -nn on the host shows all)",
+            vm.where,
+        )
+        return
+    if found[0].group is None:
+        yield Finding("iommu", f"device {path} of {vm.host} is in no IOMMU group", IOMMU, vm.host)
+        return
+    slot = _slot(path)
+    beside = [
+        device
+        for device in here
+        if device.group == found[0].group
+        and _slot(device.path) != slot
+        and not device.class_.startswith(PCI_BRIDGE)
+    ]
+    if beside:
+        listed = ", ".join(f"{device.path} {device.name}".strip() for device in beside)
+        yield Finding(
+            "iommu",
+            f"device {path} of {vm.host} shares IOMMU group {found[0].group} with {listed}",
+            "put the card into another slot, or switch on ACS in the firmware: a group is passed "
+            "through as a whole",
+            vm.host,
+        )
+
+
+def _cards(here: list[Device]) -> str:
+    cards = [device for device in here if device.class_.startswith("03")]
+    return ", ".join(f"{card.path} {card.name}".strip() for card in cards) or "none"
+
+
+def _slot(path: str) -> str:
+    """The functions of one card are passed through together."""
+    return path.split(".", maxsplit=1)[0]
+
+
+def _used(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str, path: str) -> Iterator[Finding]:
+    for guest in foreign(wanted, facts):
+        if guest.host != vm.host or guest.template:
+            continue
+        theirs = {
+            _slot(p)
+            for device in guest.devices
+            for p in paths_of(wanted, facts, device, guest.host) or ()
+        }
+        if gpu in guest.devices or _slot(path) in theirs:
+            state = "runs and has" if guest.running else "is stopped and has"
+            yield Finding(
+                "gpu",
+                f"VM {guest.vm_id} ({guest.name}) {state} the device {path} that {vm.name} wants",
+                f"take it from that VM: qm set {guest.vm_id} --delete hostpci0",
+                vm.where,
+                Severity.ERROR if guest.running else Severity.WARNING,
+            )
+
+
+def _shared_out(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+    """Two VMs of the plan that would get the same device."""
+    taken: dict[tuple[str, str], str] = {}
+    for vm in wanted.vms:
+        for gpu in vm.gpus:
+            paths = paths_of(wanted, facts, gpu, vm.host) or ()
+            free = [path for path in paths if (vm.host, _slot(path)) not in taken]
+            if paths and not free:
+                other = taken[vm.host, _slot(paths[0])]
+                yield Finding(
+                    "gpu",
+                    f"{vm.name} and {other} want the same device {paths[0]} of {vm.host}",
+                    "one card serves one VM: take it from one of them",
+                    vm.where,
+                )
+            elif free:
+                taken[vm.host, _slot(free[0])] = vm.name

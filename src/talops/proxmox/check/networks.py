@@ -1,0 +1,83 @@
+"""Bridges that VMs are attached to, and the VLAN tags that pass them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from talops.proxmox.check.finding import Finding, unread
+from talops.proxmox.facts import Unread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from talops.proxmox.facts import Facts, Interface
+    from talops.proxmox.wanted import Wanted
+
+BRIDGES = frozenset({"bridge", "OVSBridge", "vnet"})
+
+
+def networks(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+    if isinstance(facts.interfaces, Unread):
+        yield unread("the bridges", facts.interfaces.reason, facts.interfaces.hint)
+        return
+    online = set() if isinstance(facts.hosts, Unread) else {h.name for h in facts.hosts if h.online}
+    known = {(i.host, i.name): i for i in facts.interfaces if i.type in BRIDGES}
+    for host, name, tag in sorted({(vm.host, vm.bridge, vm.vlan or 0) for vm in wanted.vms}):
+        if host not in online or (host, name) in wanted.managed.bridges:
+            continue  # said elsewhere, or made by layer 01
+        found = known.get((host, name))
+        if found is None:
+            yield _absent(host, name, [i.name for h, i in _of(known, host)])
+        else:
+            yield from _usable(found, tag)
+
+
+def _of(known: dict[tuple[str, str], Interface], host: str) -> list[tuple[str, Interface]]:
+    return [(where, interface) for (where, _), interface in known.items() if where == host]
+
+
+def _absent(host: str, name: str, there: list[str]) -> Finding:
+    listed = f"there are: {', '.join(sorted(there))}" if there else "it has none"
+    return Finding(
+        "bridge",
+        f"host {host} has no bridge {name}; {listed}",
+        "correct proxmox_vm_advanced.network_bridge, or list the bridge under hypervisors.nodes",
+        host,
+    )
+
+
+def _usable(bridge: Interface, tag: int) -> Iterator[Finding]:
+    if not bridge.active:
+        yield Finding(
+            "bridge",
+            f"bridge {bridge.name} of {bridge.host} is not up",
+            "apply the network configuration on the host: ifreload -a",
+            bridge.host,
+        )
+    if not tag:
+        return
+    aware = f"in /etc/network/interfaces of {bridge.host} give {bridge.name}"
+    if not bridge.vlan_aware:
+        yield Finding(
+            "vlan",
+            f"bridge {bridge.name} of {bridge.host} is not VLAN-aware, and the VMs use tag {tag}",
+            f"{aware}: bridge-vlan-aware yes, bridge-vids 2-4094; then ifreload -a",
+            bridge.host,
+        )
+    elif not passes(bridge.vlans, tag):
+        yield Finding(
+            "vlan",
+            f"bridge {bridge.name} of {bridge.host} lets VLANs {bridge.vlans} pass, not {tag}",
+            f"{aware}: bridge-vids {bridge.vlans} {tag}; then ifreload -a",
+            bridge.host,
+        )
+
+
+def passes(vlans: str, tag: int) -> bool:
+    """`2-100 200` or `2-100,200`; nothing given means all."""
+    parts = [part for part in re.split(r"[\s,;]+", vlans) if part]
+    if not parts:
+        return True
+    ranges = (part.partition("-") for part in parts)
+    return any(int(low) <= tag <= int(high or low) for low, _, high in ranges)

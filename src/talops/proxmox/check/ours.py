@@ -1,0 +1,47 @@
+"""Which of the VMs that are there are those of the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.proxmox.facts import Unread
+
+if TYPE_CHECKING:
+    from talops.proxmox.facts import Facts, Guest
+    from talops.proxmox.wanted import Wanted, WantedImage, WantedVm
+
+
+def is_ours(guest: Guest, vm: WantedVm) -> bool:
+    """Same name, the cluster's tag, and the planned VMID if one is planned."""
+    return (
+        guest.name == vm.name
+        and (not vm.cluster_tag or vm.cluster_tag in guest.tags)
+        and vm.vm_id in {None, guest.vm_id}
+        and not guest.template
+    )
+
+
+def ours(wanted: Wanted, facts: Facts) -> dict[str, Guest]:
+    """Planned name → the VM that is it already."""
+    seen = () if isinstance(facts.guests, Unread) else facts.guests
+    pairs = ((vm, guest) for vm in wanted.vms for guest in seen if is_ours(guest, vm))
+    return {vm.name: guest for vm, guest in pairs}
+
+
+def foreign(wanted: Wanted, facts: Facts) -> list[Guest]:
+    own = {guest.vm_id for guest in ours(wanted, facts).values()}
+    seen = () if isinstance(facts.guests, Unread) else facts.guests
+    return [guest for guest in seen if guest.vm_id not in own]
+
+
+def to_create(wanted: Wanted, facts: Facts) -> list[WantedVm]:
+    there = ours(wanted, facts)
+    return [vm for vm in wanted.vms if vm.name not in there]
+
+
+def images_to_fetch(wanted: Wanted, facts: Facts) -> list[WantedImage]:
+    """A template that is there needs its image no more."""
+    seen = () if isinstance(facts.guests, Unread) else facts.guests
+    template = wanted.template and wanted.template.vm_id
+    built = any(guest.vm_id == template and guest.template for guest in seen)
+    return [image for image in wanted.images if not (built and image.for_template)]

@@ -1,0 +1,104 @@
+"""Every privilege that is missing, with the line that grants it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.proxmox import pveum
+from talops.proxmox.check.finding import Finding, Severity
+from talops.proxmox.facts import Unread
+from talops.proxmox.rights import grants, needs, raw_devices, roles, spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from talops.proxmox.facts import Facts, Held
+    from talops.proxmox.rights import Need
+    from talops.proxmox.wanted import Wanted
+
+ROLE_PREFIX = "Talops"
+
+
+def missing(wanted: Wanted, held: Held) -> list[Need]:
+    return [need for need in needs(wanted) if not _has(need, held)]
+
+
+def _has(need: Need, held: Held) -> bool:
+    here = held.get(need.path, {})
+    if need.privilege in here and (here[need.privilege] or not need.deep):
+        return True
+    return any(
+        all(name in held.get(path, {}) for name in privileges) for path, privileges in need.instead
+    )
+
+
+def privileges(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+    if isinstance(facts.permissions, Unread):
+        yield Finding(
+            "privilege",
+            f"could not read what {facts.who} may do: {facts.permissions.reason}",
+            facts.permissions.hint or "talops host check, once it answers",
+            facts.endpoint,
+        )
+        return
+    lacking = missing(wanted, facts.permissions)
+    if lacking and not any(facts.permissions.values()):
+        yield _nothing(wanted, facts)
+        return
+    for path, role in dict.fromkeys((need.path, need.role) for need in lacking):
+        group = [need for need in lacking if (need.path, need.role) == (path, role)]
+        yield _grouped(wanted, facts, group)
+    yield from _root_only(wanted, facts)
+
+
+def _nothing(wanted: Wanted, facts: Facts) -> Finding:
+    asked = needs(wanted)
+    made = [line for name in roles(asked, ROLE_PREFIX) for line in _role_lines(asked, name, facts)]
+    granted = [pveum.acl_line(grant, facts.who) for grant in grants(asked, ROLE_PREFIX)]
+    return Finding(
+        "no-privileges",
+        f"{facts.who} has no privilege on anything the plan needs: it sees no template and no VM, "
+        "and Proxmox shows it empty lists instead of refusing",
+        "as an administrator: talops host prepare --user root@pam; or on the host:\n"
+        + "\n".join(made + granted),
+        facts.endpoint,
+    )
+
+
+def _grouped(wanted: Wanted, facts: Facts, group: list[Need]) -> Finding:
+    """What one role on one path would grant is mended together."""
+    asked, first = needs(wanted), group[0]
+    role = f"{ROLE_PREFIX}{first.role}"
+    grant = next(g for g in grants(asked, ROLE_PREFIX) if (g.path, g.role) == (first.path, role))
+    named = ", ".join(f"{need.privilege} ({need.why})" for need in group)
+    unseen = any(need.privilege == "VM.Audit" for need in group)
+    blind = "; without VM.Audit it sees no template and no VM" if unseen else ""
+    return Finding(
+        "privilege",
+        f"{facts.who} lacks {named}{blind}",
+        "\n".join([*_role_lines(asked, role, facts), pveum.acl_line(grant, facts.who)]),
+        first.path,
+        Severity.ERROR if any(need.required for need in group) else Severity.WARNING,
+    )
+
+
+def _role_lines(asked: tuple[Need, ...], role: str, facts: Facts) -> list[str]:
+    """Nothing to type for a role that has all it needs."""
+    known = {} if isinstance(facts.roles, Unread) else facts.roles
+    meant = spoken(roles(asked, ROLE_PREFIX)[role], known)
+    if role not in known:
+        return [pveum.role_line(role, meant)]
+    lacking = meant - known[role]
+    return [pveum.more_line(role, lacking)] if lacking else []
+
+
+def _root_only(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+    if facts.by_password and facts.who == "root@pam":
+        return
+    for name in raw_devices(wanted):
+        yield Finding(
+            "raw-device",
+            f"{name} names a PCI address, which only root@pam with its password may set, no token",
+            "name a PCI mapping in `gpus` instead (talops host prepare makes one)",
+            next(vm.where for vm in wanted.vms if vm.name == name),
+        )

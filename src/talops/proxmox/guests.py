@@ -1,0 +1,99 @@
+"""The VMs and containers that are there, with what can collide: MACs, addresses, devices."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import ConflictError, DeniedError, TalopsError
+from talops.proxmox.answers import MissingError
+from talops.proxmox.facts import Guest
+from talops.proxmox.properties import indexed, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from talops.proxmox.client import Client
+
+AT_ONCE = 8
+FIXED = frozenset({"bridge", "firewall", "link_down", "mtu", "queues", "rate", "tag", "trunks"})
+
+
+async def guests(client: Client) -> tuple[Guest, ...]:
+    """All that the caller may see, each with its configuration."""
+    rows = await client.get("cluster/resources", type="vm")
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def read(row: dict[str, Any]) -> Guest | None:
+        async with gate:
+            return await _with_config(client, row)
+
+    found = await asyncio.gather(*(read(row) for row in rows))
+    return tuple(guest for guest in found if guest)
+
+
+async def _with_config(client: Client, row: dict[str, Any]) -> Guest | None:
+    try:
+        config = await client.get(f"nodes/{row['node']}/{row['type']}/{row['vmid']}/config")
+    except MissingError:
+        return None  # removed since it was listed
+    except DeniedError:
+        return replace(_guest(row, {}), macs=None)
+    return _guest(row, config)
+
+
+def _guest(row: dict[str, Any], config: dict[str, Any]) -> Guest:
+    nets = [parse(text, "model") for text in indexed(config, "net")]
+    tags = str(row.get("tags") or config.get("tags") or "").replace(",", ";")
+    return Guest(
+        vm_id=int(row["vmid"]),
+        name=str(row.get("name", "")),
+        host=row["node"],
+        running=row.get("status") == "running",
+        template=bool(row.get("template")),
+        tags=frozenset(tag for tag in tags.split(";") if tag),
+        cores=int(row.get("maxcpu", 0)),
+        memory=int(row.get("maxmem", 0)),
+        macs=frozenset(mac for net in nets for mac in _macs(net)),
+        addresses=frozenset(_addresses(config, nets)),
+        devices=tuple(_devices(config)),
+        description=str(config.get("description", "")),
+    )
+
+
+def _macs(net: dict[str, str]) -> Iterable[str]:
+    """VMs write model=MAC, containers hwaddr=MAC."""
+    return [v.upper() for k, v in net.items() if k not in FIXED and v.count(":") == 5]  # noqa: PLR2004  (of a MAC)
+
+
+def _addresses(config: dict[str, Any], nets: list[dict[str, str]]) -> Iterable[str]:
+    clouds = [parse(text, "ip") for text in indexed(config, "ipconfig")]
+    given = [entry.get("ip", "") for entry in [*clouds, *nets]]
+    return [text.split("/")[0] for text in given if text and text[0].isdigit()]
+
+
+def _devices(config: dict[str, Any]) -> Iterable[str]:
+    for text in indexed(config, "hostpci"):
+        device = parse(text, "host")
+        if "mapping" in device:
+            yield device["mapping"]
+        else:
+            yield from device.get("host", "").split(";")
+
+
+async def is_taken(client: Client, vm_id: int) -> bool:
+    """Also true for a VM that the caller may not see."""
+    try:
+        await client.get("cluster/nextid", vmid=vm_id)
+    except ConflictError:
+        return True
+    return False
+
+
+async def next_id(client: Client) -> int:
+    found = await client.get("cluster/nextid")
+    try:
+        return int(found)
+    except (TypeError, ValueError) as error:
+        raise TalopsError("Proxmox gave no free VMID", where=client.access.base) from error

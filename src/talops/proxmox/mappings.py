@@ -1,0 +1,43 @@
+"""PCI mappings: one name for a device, whichever host a VM is on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.proxmox.facts import PciMapping
+from talops.proxmox.properties import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.proxmox.client import Client
+    from talops.proxmox.facts import Device
+
+
+async def mappings(client: Client) -> tuple[PciMapping, ...]:
+    """Those that the caller may see."""
+    return tuple(
+        PciMapping(row["id"], tuple(_device(text) for text in row.get("map", ())))
+        for row in await client.get("cluster/mapping/pci")
+    )
+
+
+def _device(text: str) -> tuple[str, str, str]:
+    entry = parse(text, "id")
+    return entry.get("node", ""), entry.get("path", ""), entry.get("id", "")
+
+
+def entry(device: Device) -> str:
+    """One line of a mapping, with all that Proxmox compares before it hands a device out."""
+    parts = {
+        "id": device.id,
+        "iommugroup": device.group,
+        "node": device.host,
+        "path": device.path,
+        "subsystem-id": device.subsystem_id or None,
+    }
+    return ",".join(f"{key}={value}" for key, value in parts.items() if value is not None)
+
+
+async def create(client: Client, name: str, entries: Sequence[str]) -> None:
+    await client.ask("POST", "cluster/mapping/pci", {"id": name, "map": list(entries)})

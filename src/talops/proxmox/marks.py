@@ -1,0 +1,42 @@
+"""How a template says what it holds and that talops made it: one line of its description."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+TAG = "talops-template"
+_LINE = re.compile(
+    r"talops template: version=(?P<version>v\S+) schematic=(?P<schematic>[0-9a-f]+) "
+    r"platform=(?P<platform>\w+) secureboot=(?P<secureboot>true|false) source=(?P<source>\w+)"
+)
+
+
+@dataclass(frozen=True)
+class Mark:
+    version: str
+    schematic: str
+    platform: str
+    secureboot: bool
+    source: str  # image, iso
+
+    def line(self) -> str:
+        return (
+            f"talops template: version={self.version} schematic={self.schematic} "
+            f"platform={self.platform} secureboot={str(self.secureboot).lower()} "
+            f"source={self.source}"
+        )
+
+
+def read_mark(description: str) -> Mark | None:
+    """None: talops did not make it."""
+    found = _LINE.search(description)
+    if not found:
+        return None
+    return Mark(
+        version=found["version"],
+        schematic=found["schematic"],
+        platform=found["platform"],
+        secureboot=found["secureboot"] == "true",
+        source=found["source"],
+    )

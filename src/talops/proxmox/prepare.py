@@ -1,0 +1,208 @@
+"""`host prepare`: look, decide, act. What is right already is left alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from talops.errors import ConflictError, TalopsError
+from talops.proxmox import accounts, mappings, nodes, pveum, storage
+from talops.proxmox.accounts import Rule
+from talops.proxmox.check.privileges import ROLE_PREFIX
+from talops.proxmox.rights import Grant, grants, needs, roles, spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.proxmox.client import Client
+    from talops.proxmox.facts import Device, PciMapping, Storage
+    from talops.proxmox.wanted import Wanted
+    from talops.redaction import Secret
+
+USER = "talops@pve"
+TOKEN = "talops"  # noqa: S105  (the token's name)
+COMMENT = "talops: provisions Talos clusters"
+GRAPHICS = "03"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user chose."""
+
+    wanted: Wanted
+    user: str = USER
+    token: str = TOKEN
+    gpus: Mapping[str, str] = field(default_factory=dict)  # mapping → PCI address
+    new_token: bool = False
+    # The value of the token is at hand, so an existing one can stay.
+    kept_token: bool = False
+
+    @property
+    def token_id(self) -> str:
+        return f"{self.user}!{self.token}"
+
+
+@dataclass(frozen=True)
+class Found:
+    roles: dict[str, frozenset[str]]
+    user: bool
+    tokens: dict[str, bool]
+    rules: frozenset[Rule]
+    storages: tuple[Storage, ...]
+    mappings: tuple[PciMapping, ...]
+    devices: tuple[Device, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do, with the line that does the same on the host."""
+
+    kind: str  # role, user, token, grant, content, mapping
+    name: str
+    line: str
+    privileges: frozenset[str] = frozenset()
+    grant: Grant | None = None
+    entries: tuple[str, ...] = ()
+    new: bool = True
+
+    @property
+    def words(self) -> str:
+        verb = "make" if self.new else "change"
+        if self.kind == "grant" and self.grant:
+            return f"grant {self.grant.role} on {self.grant.path}"
+        if self.kind == "content":
+            return f"let storage {self.name} hold {', '.join(self.entries)}"
+        return f"{verb} {self.kind} {self.name}"
+
+
+async def look(client: Client, asked: Asked) -> Found:
+    wanted = asked.wanted
+    there = await accounts.has_user(client, asked.user)
+    known = {host.name for host in await nodes.hosts(client) if host.online}
+    hosts = [host for host in wanted.hosts if host in known]
+    gpu_hosts = sorted({vm.host for vms in wanted.mappings.values() for vm in vms} & known)
+    return Found(
+        roles=await accounts.roles(client),
+        user=there,
+        tokens=await accounts.tokens(client, asked.user) if there else {},
+        rules=await accounts.rules(client),
+        storages=tuple([s for host in hosts for s in await storage.storages(client, host)]),
+        mappings=await mappings.mappings(client),
+        devices=tuple([d for host in gpu_hosts for d in await nodes.devices(client, host)]),
+    )
+
+
+def nothing() -> Found:
+    """A host that nobody looked at: every line is printed."""
+    return Found({}, user=False, tokens={}, rules=frozenset(), storages=(), mappings=(), devices=())
+
+
+def plan(asked: Asked, found: Found) -> list[Step]:
+    """In the order in which they must be done; [] if nothing is missing."""
+    steps = [*_roles(asked, found)]
+    if not found.user:
+        steps.append(Step("user", asked.user, pveum.user_line(asked.user, COMMENT)))
+    steps += _grants(asked, found)
+    steps += _contents(asked, found)
+    steps += _mappings(asked, found)
+    # Last, so that a token is never made and its value lost by a step that fails.
+    return [*steps, *_token(asked, found)]
+
+
+def _roles(asked: Asked, found: Found) -> list[Step]:
+    steps = []
+    for name, privileges in roles(needs(asked.wanted), ROLE_PREFIX).items():
+        meant = spoken(privileges, found.roles)
+        there = found.roles.get(name)
+        if there is None or not meant <= there:
+            # Another cluster's prepare may have put more into it: that stays.
+            total = meant | (there or frozenset())
+            line = pveum.role_line(name, total) if there is None else pveum.more_line(name, meant)
+            steps.append(Step("role", name, line, total, new=there is None))
+    return steps
+
+
+def _grants(asked: Asked, found: Found) -> list[Step]:
+    steps = []
+    for given in grants(needs(asked.wanted), ROLE_PREFIX):
+        deep = Rule(given.path, given.role, asked.user, propagate=True)
+        shallow = Rule(given.path, given.role, asked.user, propagate=False)
+        if deep in found.rules or (not given.propagate and shallow in found.rules):
+            continue
+        line = pveum.acl_line(given, asked.user)
+        steps.append(Step("grant", given.path, line, grant=given))
+    return steps
+
+
+def _contents(asked: Asked, found: Found) -> list[Step]:
+    steps = []
+    there = {each.name: each.content for each in found.storages}
+    for name, kinds in asked.wanted.content_types().items():
+        if name in asked.wanted.managed.storages or name not in there:
+            continue
+        if kinds - there[name]:
+            total = there[name] | kinds
+            line = pveum.content_line(name, total)
+            steps.append(Step("content", name, line, entries=tuple(sorted(total)), new=False))
+    return steps
+
+
+def _mappings(asked: Asked, found: Found) -> list[Step]:
+    steps = []
+    there = {mapping.name for mapping in found.mappings}
+    for name, vms in asked.wanted.mappings.items():
+        if name in asked.wanted.managed.mappings or name in there or not found.devices:
+            continue
+        hosts = sorted({vm.host for vm in vms})
+        entries = tuple(mappings.entry(_device(asked, found, name, host)) for host in hosts)
+        steps.append(Step("mapping", name, pveum.mapping_line(name, entries), entries=entries))
+    return steps
+
+
+def _device(asked: Asked, found: Found, name: str, host: str) -> Device:
+    """The address that was named, or the host's only graphics card."""
+    here = [device for device in found.devices if device.host == host]
+    cards = [device for device in here if device.class_.startswith(GRAPHICS)]
+    address = asked.gpus.get(name)
+    fitting = [d for d in here if d.path.startswith(address)] if address else cards
+    if not fitting or (address is None and len(fitting) > 1):
+        listed = ", ".join(f"{card.path} ({card.name})" for card in cards) or "none"
+        raise TalopsError(
+            f"which device is {name} on {host}? Graphics cards there: {listed}",
+            where=host,
+            hint=f"talops host prepare --gpu {name}={cards[0].path if cards else '0000:01:00.0'}",
+        )
+    return fitting[0]
+
+
+def _token(asked: Asked, found: Found) -> list[Step]:
+    there = asked.token in found.tokens
+    if there and asked.kept_token and not asked.new_token:
+        return []
+    if there and not asked.new_token:
+        raise ConflictError(
+            f"token {asked.token_id} exists, and its value is not at hand: Proxmox shows it once",
+            hint="talops host prepare --new-token replaces it (what uses the old one stops "
+            "working), or --token-name NAME makes another",
+        )
+    line = pveum.token_line(asked.user, asked.token, COMMENT)
+    return [Step("token", asked.token_id, line, new=not there)]
+
+
+async def do(client: Client, asked: Asked, step: Step) -> Secret | None:
+    """One step; the value of a token that it made."""
+    if step.kind == "role":
+        await accounts.set_role(client, step.name, step.privileges, new=step.new)
+    elif step.kind == "user":
+        await accounts.add_user(client, asked.user, COMMENT)
+    elif step.kind == "grant" and step.grant:
+        await accounts.grant(client, step.grant, asked.user)
+    elif step.kind == "content":
+        await storage.allow_content(client, step.name, step.entries)
+    elif step.kind == "mapping":
+        await mappings.create(client, step.name, step.entries)
+    elif step.kind == "token":
+        if not step.new:
+            await accounts.remove_token(client, asked.user, asked.token)
+        return await accounts.add_token(client, asked.user, asked.token, COMMENT)
+    return None

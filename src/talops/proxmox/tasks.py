@@ -1,0 +1,57 @@
+"""Tasks: what Proxmox does in its own time, waited for to the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from talops.errors import TalopsError
+from talops.waiting import NotYet, Ready, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.proxmox.client import Client
+
+LONGEST = 1800.0
+INTERVAL = 0.5
+LINES = 8
+
+
+async def run(
+    client: Client,
+    method: str,
+    path: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    longest: float = LONGEST,
+    interval: float = INTERVAL,
+) -> list[str]:
+    """Start a task and wait for it; the warnings it ended with."""
+    upid = str(await client.ask(method, path, params))
+    task = f"nodes/{upid.split(':')[1]}/tasks/{quote(upid, safe=':@')}"
+
+    async def probe() -> Ready[str] | NotYet:
+        status = await client.get(f"{task}/status")
+        if status["status"] == "running":
+            return NotYet("it still runs")
+        return Ready(str(status.get("exitstatus", "")))
+
+    kind = upid.split(":")[5]
+    end = await wait_for(
+        f"Proxmox task {kind}",
+        probe,
+        timeout=longest,
+        interval=interval,
+        hint="look at the task in Proxmox; it may still end by itself",
+    )
+    if end == "OK":
+        return []
+    log = [str(row["t"]) for row in await client.get(f"{task}/log", limit=0)]
+    if end.startswith("WARNINGS"):
+        return [line for line in log if "WARN" in line]
+    raise TalopsError(
+        f"Proxmox task {kind} failed: {end}",
+        where=f"{client.access.base}{path}",
+        hint="its last lines: " + " | ".join(log[-LINES:]) if log else None,
+    )

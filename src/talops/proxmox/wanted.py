@@ -1,0 +1,111 @@
+"""What a plan will ask of Proxmox: no more of the inventory than a host has to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+GIB = 1 << 30
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class WantedVm:
+    name: str
+    host: str
+    vm_id: int | None
+    mac: str
+    address: str
+    cores: int  # of all sockets together
+    memory: int  # bytes
+    disk: int  # bytes
+    storage: str
+    bridge: str
+    vlan: int | None  # the tag that Proxmox applies
+    pool: str | None = None
+    gpus: tuple[str, ...] = ()  # names of mappings, or PCI addresses
+    where: str = ""  # file:line of the inventory
+    cluster_tag: str = ""  # a VM with this name and this tag is ours
+
+
+@dataclass(frozen=True)
+class WantedImage:
+    host: str
+    storage: str
+    content: str  # iso, import
+    file_name: str
+    for_template: bool = False  # `talops template build` fetches it, the plan does not
+
+
+@dataclass(frozen=True)
+class WantedTemplate:
+    """Where the VMs are cloned from."""
+
+    name: str
+    vm_id: int
+    host: str
+    version: str
+    schematic: str
+
+
+@dataclass(frozen=True)
+class MappedDevice:
+    node: str
+    path: str
+    id: str = ""
+    iommu_group: int | None = None
+    subsystem_id: str = ""
+
+
+@dataclass(frozen=True)
+class Managed:
+    """What layer 01 makes itself: not missing before it ran, and its making needs rights."""
+
+    bridges: frozenset[tuple[str, str]] = frozenset()  # host, name
+    vlans: frozenset[tuple[str, str]] = frozenset()
+    storages: frozenset[str] = frozenset()
+    pools: frozenset[str] = frozenset()
+    mappings: dict[str, tuple[MappedDevice, ...]] = field(default_factory=dict)
+    roles: bool = False
+    realms: frozenset[str] = frozenset()  # of the users
+    tokens: bool = False
+    acl_paths: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    cluster: str
+    hosts: tuple[str, ...]
+    vms: tuple[WantedVm, ...]
+    images: tuple[WantedImage, ...] = ()
+    template: WantedTemplate | None = None
+    managed: Managed = field(default_factory=Managed)
+    startup_order: bool = True
+    static_boot: bool = True
+    guest_agent: bool = False
+    clones: bool = False
+    # Storages with ISOs that somebody else put there.
+    media: tuple[str, ...] = ()
+
+    @property
+    def mappings(self) -> dict[str, tuple[WantedVm, ...]]:
+        """Each mapping that VMs use, and those VMs."""
+        found: dict[str, tuple[WantedVm, ...]] = {}
+        for vm in self.vms:
+            for name in vm.gpus:
+                if not is_address(name):
+                    found[name] = (*found.get(name, ()), vm)
+        return found
+
+    def content_types(self) -> dict[str, frozenset[str]]:
+        """What each storage must be allowed to hold."""
+        found: dict[str, set[str]] = {}
+        for vm in self.vms:
+            found.setdefault(vm.storage, set()).add("images")
+        for image in self.images:
+            found.setdefault(image.storage, set()).add(image.content)
+        return {name: frozenset(kinds) for name, kinds in sorted(found.items())}
+
+
+def is_address(gpu: str) -> bool:
+    """A PCI address, and not the name of a mapping."""
+    return ":" in gpu

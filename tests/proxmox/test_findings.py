@@ -1,0 +1,103 @@
+"""What all findings have in common: complete, and never without a reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.proxmox.conftest import plan, vm
+from tests.proxmox.healthy import (
+    BRIDGE,
+    CLONED,
+    GPU,
+    HOST,
+    LOCAL,
+    OTHER,
+    OURS,
+    TAGGED,
+    THIN,
+    P,
+    facts,
+    without,
+)
+
+from talops.proxmox.check import findings
+from talops.proxmox.check.networks import passes
+from talops.proxmox.facts import Unread
+from talops.proxmox.wanted import GIB, Managed, MappedDevice, Wanted
+
+
+@pytest.mark.parametrize(
+    "wanted", [plan(), GPU, CLONED, TAGGED], ids=["plain", "gpu", "clone", "vlan"]
+)
+def test_nothing_is_found_where_nothing_is_missing(wanted: Wanted) -> None:
+    """No finding without a reason."""
+    assert findings(wanted, facts(wanted)) == []
+
+
+def test_everything_is_said_at_once() -> None:
+    """Nobody wants to mend one thing to be told of the next."""
+    found = findings(
+        TAGGED,
+        facts(
+            TAGGED,
+            permissions=without(TAGGED, "/vms", "VM.Clone", "VM.Allocate"),
+            interfaces=(replace(BRIDGE, vlan_aware=False),),
+            storages=(replace(LOCAL, content=frozenset()), THIN),
+            guests=(replace(OTHER, vm_id=111),),
+        ),
+    )
+    assert [each.rule for each in found] == ["privilege", "content", "vlan", "vmid"]
+
+
+def test_our_own_vms_are_no_collision_and_take_no_new_room() -> None:
+    """After a run the same check is still content, on a host that is now full."""
+    full = replace(HOST, used_memory=32 * GIB)
+    mine = replace(OURS, memory=32 * GIB, macs=frozenset({"BC:24:11:00:00:01"}))
+    seen = facts(P, guests=(mine,), hosts=(full,), storages=(LOCAL, replace(THIN, free=0)))
+    assert findings(P, seen) == []
+
+
+def test_what_layer_one_makes_is_not_missing() -> None:
+    """Before its first apply there is no such bridge, storage or mapping, and that is right."""
+    device = MappedDevice("pve", "0000:01:00.0", "10de:2204", 14)
+    wanted = plan(
+        [vm(gpus=("gpu0",), bridge="vmbr7", storage="fast")],
+        managed=Managed(
+            bridges=frozenset({("pve", "vmbr7")}),
+            storages=frozenset({"fast"}),
+            mappings={"gpu0": (device,)},
+        ),
+    )
+    assert findings(wanted, facts(wanted, mappings=())) == []
+
+
+def test_rights_on_a_pool_are_enough_for_its_vms() -> None:
+    """Whoever may work in the pool needs no rights on all VMs, but for seeing them."""
+    wanted = plan([vm(pool="k8s")])
+    held = facts(wanted).permissions
+    assert not isinstance(held, Unread)
+    moved = {**held, "/vms": {"VM.Audit": True}, "/pool/k8s": {**held["/vms"], "Pool.Audit": True}}
+    assert findings(wanted, facts(wanted, permissions=moved)) == []
+
+
+def test_the_right_for_one_tag_is_enough() -> None:
+    """SDN.Use may be granted for a bridge, or for one VLAN of it."""
+    bridge = "/sdn/zones/localnetwork/vmbr0"
+    held = {**without(TAGGED, bridge, "SDN.Use"), f"{bridge}/20": {"SDN.Use": True}}
+    assert findings(TAGGED, facts(TAGGED, permissions=held)) == []
+
+
+@pytest.mark.parametrize(
+    ("vlans", "tag", "expected"),
+    [
+        ("", 5, True),
+        ("2-4094", 20, True),
+        ("2,20", 20, True),
+        ("2 10-15", 20, False),
+        ("7", 7, True),
+    ],
+)
+def test_which_tags_pass(vlans: str, tag: int, expected: bool) -> None:
+    """Proxmox separates the list by spaces, commas or semicolons."""
+    assert passes(vlans, tag) is expected

@@ -1,0 +1,142 @@
+"""Which privileges a plan needs, and how they become roles and lines to type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.proxmox.conftest import plan, vm
+
+from talops.proxmox import pveum
+from talops.proxmox.rights import Grant, grants, needs, roles, spoken
+from talops.proxmox.wanted import Managed, WantedImage
+
+TEMPLATE_IMAGE = WantedImage("pve", "local", "import", "x.qcow2", for_template=True)
+
+ROWS: list[tuple[str, dict[str, Any], set[tuple[str, str]], set[tuple[str, str]]]] = [
+    (
+        "one host, ISO",
+        {},
+        {
+            ("/vms", "VM.Allocate"),
+            ("/vms", "VM.Config.Cloudinit"),
+            ("/storage/local-lvm", "Datastore.AllocateSpace"),
+            ("/storage/local", "Datastore.AllocateTemplate"),
+            ("/storage/local", "Datastore.Allocate"),
+            ("/nodes/pve", "Sys.AccessNetwork"),
+            ("/sdn/zones/localnetwork/vmbr0", "SDN.Use"),
+            ("/", "Sys.Modify"),
+        },
+        {("/vms", "VM.Clone"), ("/vms", "VM.Migrate"), ("/", "Sys.Audit")},
+    ),
+    ("DHCP needs no cloud-init", {"static_boot": False}, set(), {("/vms", "VM.Config.Cloudinit")}),
+    ("clones", {"clones": True}, {("/vms", "VM.Clone")}, set()),
+    (
+        "two hosts",
+        {"vms": (vm(), vm("demo-w-1", host="pve2", vm_id=121)), "hosts": ("pve", "pve2")},
+        {("/vms", "VM.Migrate"), ("/", "Sys.Audit"), ("/nodes/pve2", "Sys.Audit")},
+        set(),
+    ),
+    (
+        "a GPU",
+        {"vms": (vm(gpus=("gpu0",)),)},
+        {("/mapping/pci/gpu0", "Mapping.Use"), ("/", "Sys.Audit")},
+        set(),
+    ),
+    ("a pool", {"vms": (vm(pool="k8s"),)}, {("/pool/k8s", "Pool.Audit")}, set()),
+    ("the guest agent", {"guest_agent": True}, {("/vms", "VM.GuestAgent.Audit")}, set()),
+    (
+        "what layer 01 manages",
+        {
+            "managed": Managed(
+                bridges=frozenset({("pve", "vmbr1")}),
+                storages=frozenset({"fast"}),
+                pools=frozenset({"k8s"}),
+                roles=True,
+                realms=frozenset({"pve"}),
+                acl_paths=frozenset({"/vms"}),
+            )
+        },
+        {
+            ("/nodes/pve", "Sys.Modify"),
+            ("/storage", "Datastore.Allocate"),
+            ("/pool/k8s", "Pool.Allocate"),
+            ("/access", "Sys.Modify"),
+            ("/access/realm/pve", "Realm.AllocateUser"),
+            ("/access/groups", "User.Modify"),
+            ("/vms", "Permissions.Modify"),
+        },
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "there", "absent"), [r[1:] for r in ROWS], ids=[r[0] for r in ROWS]
+)
+def test_a_plan_needs(
+    changes: dict[str, Any], there: set[tuple[str, str]], absent: set[tuple[str, str]]
+) -> None:
+    """What the calls of the rendered layers are checked for, and no more."""
+    asked = {(need.path, need.privilege) for need in needs(plan(**changes))}
+    assert there <= asked
+    assert not absent & asked
+
+
+def test_building_a_template_is_no_condition_for_cloning_it() -> None:
+    """A token that only clones gets remarks about downloads, no refusal."""
+    asked = needs(plan(images=(TEMPLATE_IMAGE,)))
+    download = [need for need in asked if need.privilege == "Datastore.AllocateTemplate"]
+    assert [need.required for need in download] == [False]
+
+
+def test_no_role_says_more_than_its_path_needs() -> None:
+    """The right to delete any volume is for the images' storage, not for that of the disks."""
+    asked = needs(plan())
+    made = roles(asked, "T")
+    assert "Datastore.Allocate" not in made["TDisks"]
+    assert "Datastore.Allocate" in made["TImages"]
+    assert {g.path for g in grants(asked, "T") if g.role == "TImages"} == {"/storage/local"}
+    assert Grant("/", "THost", propagate=False) in grants(asked, "T")
+    assert Grant("/vms", "TVMs", propagate=True) in grants(asked, "T")
+
+
+def test_an_older_proxmox_gets_the_older_name() -> None:
+    """Before version 9 the guest agent's privilege was VM.Monitor."""
+    given = frozenset({"VM.GuestAgent.Audit", "VM.Audit"})
+    assert spoken(given, {"Administrator": frozenset({"VM.Audit", "VM.Monitor"})}) == {
+        "VM.Monitor",
+        "VM.Audit",
+    }
+    assert spoken(given, {"Administrator": given}) == given
+    assert spoken(given, {}) == given
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (
+            pveum.role_line("TalopsDisks", ["B.C", "A.B"]),
+            "pveum role add TalopsDisks --privs 'A.B B.C'",
+        ),
+        (
+            pveum.more_line("TalopsDisks", ["A.B"]),
+            "pveum role modify TalopsDisks --append 1 --privs A.B",
+        ),
+        (
+            pveum.acl_line(Grant("/vms", "R", propagate=True), "me@pve!t"),
+            "pveum acl modify /vms --users me@pve --tokens 'me@pve!t' --roles R --propagate 1",
+        ),
+        (
+            pveum.acl_line(Grant("/", "R", propagate=False), "me@pve"),
+            "pveum acl modify / --users me@pve --roles R --propagate 0",
+        ),
+        (
+            pveum.content_line("local", ["iso", "import"]),
+            "pvesm set local --content import,iso",
+        ),
+    ],
+)
+def test_lines_can_be_typed(line: str, text: str) -> None:
+    """Quoted as a shell wants it: a token's name has an exclamation mark."""
+    assert line == text
