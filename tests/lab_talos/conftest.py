@@ -28,6 +28,20 @@ async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
 
 
 @pytest.fixture
+async def lean_lab(tmp_path: Path, tool: Callable[[str], Path]) -> AsyncIterator[Lab]:
+    """One API server for all control planes."""
+
+    async def find(name: str) -> Path:
+        return tool(name)
+
+    made = Lab(tmp_path, find, apiservers="leader-only")
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@pytest.fixture
 async def real_lab(tmp_path: Path, tool: Callable[[str], Path]) -> AsyncIterator[Lab]:
     """Nodes with real control planes."""
 

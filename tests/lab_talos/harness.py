@@ -153,7 +153,7 @@ class Lab:
         self._claim.close()
 
 
-async def until(probe: Callable[[], Awaitable[Any]], limit: float = 90.0) -> Any:
+async def until(probe: Callable[[], Awaitable[Any]], limit: float = 150.0) -> Any:
     """The first answer that is neither empty nor an error."""
     deadline = time.monotonic() + limit
     while True:

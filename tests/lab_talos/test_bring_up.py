@@ -93,3 +93,21 @@ async def test_second_bootstrap_is_refused(real_lab: Lab) -> None:
     assert refused.value.status is Status.ALREADY_EXISTS
     assert refused.value.message == "etcd data directory is not empty"
     await real_lab.ready()
+
+
+async def test_one_api_server_for_all(lean_lab: Lab) -> None:
+    """A lean lab has one API server, and another takes over when its machine goes."""
+    lab, names = lean_lab, ["cp-1", "cp-2", "cp-3"]
+    await lab.cluster(*names)
+
+    def serving() -> list[str]:
+        return [n for n in names if lab.host.node(n) and lab.node(n).control_plane.api_ready]
+
+    assert len(serving()) == 1
+    first = serving()[0]
+    await lab.host.power_off(lab.machines[first].uuid, graceful=False)
+
+    async def taken_over() -> bool:
+        return bool(serving()) and serving() != [first]
+
+    await until(taken_over)

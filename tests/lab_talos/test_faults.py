@@ -17,6 +17,8 @@ from talops.lab.talos.stages import Stage
 from talops.talos.wire.machine_pb2 import ApplyConfigurationRequest, BootstrapRequest
 
 if TYPE_CHECKING:
+    import random
+
     from tests.lab_talos.harness import Lab
 
 
@@ -126,3 +128,68 @@ def test_a_wrong_faults_file_says_what_is_known(lab: Lab) -> None:
     path.write_text('{"no_such_fault": true}')
     with pytest.raises(TalopsError, match="known faults: slow_boot, crash_at"):
         lab.host.faults.of("w-1")
+
+
+LATE_PHASES = ["install", "config", "services", "etcd", "kubernetes", "kubelet"]
+
+
+async def crash_and_recover(lab: Lab, phase: str) -> None:
+    """Drive a control plane to Ready as a careful client does: look again after each loss."""
+    lab.host.faults.set("cp-1", Faults(crash_at=phase))
+    await lab.start("cp-1")
+    await lab.configure("cp-1")
+
+    async def ready() -> bool:
+        node = lab.node("cp-1")
+        if node.status.stage is Stage.MAINTENANCE:
+            request = ApplyConfigurationRequest(data=lab.files.config("controlplane", "cp-1"))
+            await lab.maintenance("cp-1").ApplyConfiguration(request)
+        elif node.bootstrap_allowed and not node.control_plane.has_data:
+            await lab.api("cp-1").Bootstrap(BootstrapRequest())
+        crashed = not lab.host.faults.of("cp-1").crash_at
+        return crashed and node.status.stage is Stage.RUNNING and node.status.ready
+
+    await until(ready)
+    etcd = lab.node("cp-1").control_plane.etcd
+    assert etcd is not None
+    assert [member.name for member in await etcd.client.members()] == ["cp-1"]
+
+
+@pytest.mark.slow
+async def test_control_plane_survives_a_crash(real_lab: Lab, rng: random.Random) -> None:
+    """Wherever it crashes on the way up, it ends with one etcd and Ready."""
+    await crash_and_recover(real_lab, rng.choice(LATE_PHASES))
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("phase", LATE_PHASES)
+async def test_control_plane_survives_every_crash(real_lab: Lab, phase: str) -> None:
+    """As above, for every phase."""
+    await crash_and_recover(real_lab, phase)
+
+
+@pytest.mark.slow
+async def test_lost_member_hangs_and_returns(real_lab: Lab) -> None:
+    """Etcd goes on without the member whose network is lost, and takes it back."""
+    names = ["cp-1", "cp-2", "cp-3"]
+    await real_lab.cluster(*names)
+    etcd = real_lab.node("cp-1").control_plane.etcd
+    assert etcd is not None
+
+    async def voters() -> bool:
+        return sum(not member.learner for member in await etcd.client.members()) == 3
+
+    await until(voters)
+    real_lab.host.faults.set("cp-3", Faults(network_lost=True))
+
+    async def lost() -> bool:
+        return real_lab.node("cp-3").apid.cut_off
+
+    await until(lost)
+    await until(etcd.client.healthy)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(etcd.peer(real_lab.address("cp-3")).status(), 0.5)
+    real_lab.host.faults.clear("cp-3")
+    member = real_lab.node("cp-3").control_plane.etcd
+    assert member is not None
+    await until(member.client.healthy)

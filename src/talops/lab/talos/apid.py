@@ -57,7 +57,6 @@ class Apid:
         self._hanging: list[asyncio.StreamWriter] = []
         self.secure = False
         self.cut_off = False
-        self.fingerprint = b""
 
     async def open_maintenance(self) -> None:
         node = self._node

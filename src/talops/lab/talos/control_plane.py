@@ -40,6 +40,7 @@ class ControlPlane:
         self._binary = Path()
         self.api_ready = False
         self.member_id = 0
+        self._serves = False
         self._bootstrap: Bootstrap | None = None
         self._learner: int | None = None
         self._left = False
@@ -154,12 +155,19 @@ class ControlPlane:
         await self._node.fabric.settle_vips()
 
     def _stand_by(self) -> bool:
-        """A big lab may run one API server for all its control planes."""
+        """A big lab may run one API server for all its control planes: whoever comes first."""
         config = self._node.config
         assert config is not None
         if self._node.settings.apiservers == "every":
             return False
-        return bool(self._node.fabric.api_servers(config.cluster_id))
+        others = self._node.fabric.control_planes(config.cluster_id)
+        self._serves = not any(o.control_plane.serves for o in others if o is not self._node)
+        return not self._serves
+
+    @property
+    def serves(self) -> bool:
+        """Whether this one has the API server of a big lab, or is starting it."""
+        return self._serves
 
     async def supervise(self) -> None:
         """Start again what has ended, as Talos and the kubelet do; follow config changes."""
@@ -230,6 +238,7 @@ class ControlPlane:
             await self.etcd.close()
             self.etcd = None
         self._learner = self._bootstrap = None
+        self._serves = False
         self.member_id = 0
         self._left = False
         await self._node.fabric.settle_vips()

@@ -10,6 +10,7 @@ from talops.lab.talos.settings import LabSettings, Timing
 if TYPE_CHECKING:
     from talops.lab.context import LabContext
     from talops.lab.machine import Machine, MachinePower
+    from talops.lab.talos.node import Node
     from talops.lab.talos.settings import Tools
 
 
@@ -40,7 +41,13 @@ class TalosService:
             self.host = None
 
     def endpoints(self) -> dict[str, Any]:
-        return {"port": 50000, "network": self._context.network.cidr}
+        nodes = self.host.fabric.nodes() if self.host else []
+        return {
+            "port": 50000,
+            "network": self._context.network.cidr,
+            "faults": str(self._context.layout.state(self.name) / "faults"),
+            "nodes": {node.machine.name: _summary(node) for node in nodes},
+        }
 
     async def power_on(self, machine: Machine) -> None:
         assert self.host
@@ -53,3 +60,12 @@ class TalosService:
     async def destroy(self, uuid: str) -> None:
         if self.host:
             await self.host.destroy(uuid)
+
+
+def _summary(node: Node) -> dict[str, Any]:
+    return {
+        "addresses": list(node.addresses),
+        "stage": node.status.stage.label,
+        "ready": node.status.ready,
+        "version": node.version,
+    }
