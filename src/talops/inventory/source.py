@@ -24,7 +24,7 @@ MAX_BYTES = 10 * 1024 * 1024
 # The slow parser takes a second for this many.
 SLOW_BYTES = 200_000
 # 1,000 nodes with every key set are some 40,000 values; an alias bomb passes this in no time.
-MAX_VALUES = 1_000_000
+MAX_VALUES = 200_000
 MAX_DEPTH = 60
 
 Loc = tuple[str | int, ...]
