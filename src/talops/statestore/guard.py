@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
 from talops.statestore import users
-from talops.statestore.passwords import hash_password, verify_password
+from talops.statestore.passwords import decoy_hash, verify_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ class Guard:
         # One scrypt at a time: it takes 32 MB, and guessing must not starve the states.
         self._turn = asyncio.Semaphore(1)
         # Unknown names cost as much time as known ones.
-        self._decoy = hash_password("nobody")
+        self._decoy = decoy_hash()
 
     def known(self, header: bytes | None) -> User | None:
         """The user of credentials that were verified before; the way of nearly every request."""

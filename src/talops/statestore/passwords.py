@@ -24,6 +24,11 @@ def hash_password(password: str, *, log_n: int = _LOG_N, p: int = _P) -> str:
     return f"scrypt${log_n}${_R}${p}${_b64(salt)}${_b64(digest)}"
 
 
+def decoy_hash() -> str:
+    """A hash of no password at all, as costly to verify as a real one."""
+    return f"scrypt${_LOG_N}${_R}${_P}${_b64(os.urandom(_SALT))}${_b64(os.urandom(_LENGTH))}"
+
+
 def verify_password(password: str, stored: str) -> bool:
     """Constant in time for a given cost; ValueError if the hash is malformed."""
     kind, log_n, r, p, salt, digest = stored.split("$")
