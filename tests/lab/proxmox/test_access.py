@@ -236,6 +236,20 @@ async def test_creating_in_a_pool_needs_rights_on_the_pool_only(pve: Pve) -> Non
         assert await other.task("DELETE", "/nodes/pve/qemu/101") == "OK"
 
 
+async def test_nobody_gives_more_than_they_have(pve: Pve) -> None:
+    """Whoever may allocate a VM may share it, within their own rights."""
+    await pve.task("POST", "/nodes/pve/qemu", vmid=101)
+    other = await make_token(pve, ("/vms", "PVEVMAdmin"))
+    await pve.call("POST", "/access/users", userid="guest@pve")
+    async with other.http:
+        share = {"path": "/vms/101", "users": "guest@pve"}
+        assert (await other.send("PUT", "/access/acl", roles="PVEVMUser", **share)).is_success
+        refused = await other.send("PUT", "/access/acl", roles="Administrator", **share)
+        assert list(refused.json()["errors"]) == ["role"]
+        elsewhere = await other.send("PUT", "/access/acl", path="/", users=USER, roles="PVEVMUser")
+        assert elsewhere.reason_phrase == "Permission check failed (/, Permissions.Modify)"
+
+
 async def test_permissions_of_the_caller(pve: Pve) -> None:
     """What a preflight asks: privileges per path."""
     other = await make_token(pve, ("/storage/local", "PVEDatastoreUser"))

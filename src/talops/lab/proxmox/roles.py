@@ -125,9 +125,21 @@ def change_acl(call: Call) -> None:
     for role in call.params["roles"].split(","):
         if role not in ROLES and role not in call.pve.roles:
             raise failed(f"role '{role}' does not exist")
+        _check_own(call, path, role)
         for kind, name in targets:
             _set_acl(call, path, role, kind, name)
     call.pve.rights.changed()
+
+
+def _check_own(call: Call, path: str, role: str) -> None:
+    """Without Permissions.Modify nobody hands out more than they have."""
+    held = call.pve.rights.privileges(call.user, path)
+    if "Permissions.Modify" in held:
+        return
+    verb = "remove" if call.get("delete") else "add"
+    if role == "NoAccess" or any(name not in held for name in call.pve.rights.role(role)):
+        problem = f"Cannot {verb} role '{role}' - requires 'Permissions.Modify' or superset of"
+        raise invalid({"role": f"{problem} privileges."})
 
 
 def _may_modify(path: str) -> list[str]:
