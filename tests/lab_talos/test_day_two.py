@@ -209,7 +209,9 @@ async def test_snapshot_and_recovery(real_lab: Lab) -> None:
     await until(partial(real_lab.api("cp-1").Version, Empty()))
 
     chunks = [Data(bytes=snapshot[i : i + 65536]) for i in range(0, len(snapshot), 65536)]
-    await real_lab.api("cp-1").EtcdRecover(chunks)
+    nodes = {"nodes": real_lab.address("cp-1")}
+    reply = await real_lab.api("cp-1").EtcdRecover(chunks, metadata=nodes)
+    assert reply.messages[0].metadata.hostname == real_lab.address("cp-1")
     await until(partial(real_lab.api("cp-1").Bootstrap, BootstrapRequest(recover_etcd=True)))
     await real_lab.ready()
     assert (await kubernetes(real_lab, path))["data"] == {"a": "b"}

@@ -20,7 +20,7 @@ from talops.talos.wire import (
     spec_runtime_pb2,
 )
 from talops.talos.wire.cosi_grpc import StateStub
-from talops.talos.wire.machine_pb2 import RebootRequest
+from talops.talos.wire.machine_pb2 import MetaDeleteRequest, MetaWriteRequest, RebootRequest
 
 if TYPE_CHECKING:
     from tests.lab_talos.harness import Lab
@@ -152,3 +152,16 @@ async def test_watch_of_a_kind_with_its_contents(lab: Lab) -> None:
         (cosi_pb2.BOOTSTRAPPED, ""),
         (cosi_pb2.CREATED, "w-1"),
     ]
+
+
+async def test_meta_values(lab: Lab) -> None:
+    """What is written to META shows as a resource, until it is deleted."""
+    await up(lab, "cp-1")
+    await lab.api("cp-1").MetaWrite(MetaWriteRequest(key=10, value=b"rack 7"))
+    key = cosi_pb2.GetRequest(namespace="runtime", type="MetaKeys.runtime.talos.dev", id="0x0a")
+    reply = await until(partial(StateStub(lab.channel("cp-1")).Get, key))
+    assert "value: rack 7" in reply.resource.spec.yaml_spec
+    await lab.api("cp-1").MetaDelete(MetaDeleteRequest(key=10))
+    with pytest.raises(GRPCError) as refused:
+        await lab.api("cp-1").MetaDelete(MetaDeleteRequest(key=10))
+    assert refused.value.status is Status.NOT_FOUND

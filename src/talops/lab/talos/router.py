@@ -153,7 +153,8 @@ class Router:
             raise GRPCError(
                 Status.INVALID_ARGUMENT, f"one-2-many proxying is not supported for {route.path}"
             )
-        request = await stream.recv_message()
+        uploads = route.cardinality is Cardinality.STREAM_UNARY
+        request = [part async for part in stream] if uploads else await stream.recv_message()
         replies = await asyncio.gather(
             *(self._one_of_many(route, roles, address, request) for address in addresses)
         )
@@ -217,7 +218,8 @@ def _failure(address: str, error: GRPCError) -> common_pb2.Metadata:
 
 async def _answer(route: Route, call: Call, stream: Stream[Any, Any]) -> None:
     if route.cardinality is Cardinality.STREAM_UNARY:
-        await stream.send_message(await _unary(route, call, stream))
+        parts = [part async for part in stream]
+        await stream.send_message(await _unary(route, call, parts))
         return
     request = await stream.recv_message()
     if route.cardinality is Cardinality.UNARY_UNARY:

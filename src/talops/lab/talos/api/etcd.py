@@ -113,13 +113,11 @@ class EtcdApi(Api):
             for start in range(0, len(blob), _CHUNK):
                 yield common_pb2.Data(bytes=blob[start : start + _CHUNK])
 
-    async def etcd_recover(self, stream: Any) -> machine_pb2.EtcdRecover:
+    async def etcd_recover(self, parts: list[common_pb2.Data]) -> machine_pb2.EtcdRecover:
         require_control_plane(self.node, "etcd recover")
-        content = bytearray()
-        async for chunk in stream:
-            content += chunk.bytes
         full_disk(self.node, "/var/lib/etcd.snapshot")
-        write_atomic(self.node.store.recovery, bytes(content), mode=PRIVATE)
+        content = b"".join(part.bytes for part in parts)
+        write_atomic(self.node.store.recovery, content, mode=PRIVATE)
         return machine_pb2.EtcdRecover()
 
     async def etcd_alarm_list(self, _: Empty) -> machine_pb2.EtcdAlarm:

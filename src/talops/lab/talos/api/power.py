@@ -93,7 +93,7 @@ class PowerApi(Api):
     async def meta_write(self, request: machine_pb2.MetaWriteRequest) -> machine_pb2.MetaWrite:
         old = self.node.store.installation()
         meta = {**old.meta, str(request.key): request.value.decode(errors="replace")}
-        self.node.store.save(dataclasses.replace(old, meta=meta))
+        self._save_meta(meta)
         return machine_pb2.MetaWrite()
 
     async def meta_delete(self, request: machine_pb2.MetaDeleteRequest) -> machine_pb2.MetaDelete:
@@ -101,8 +101,13 @@ class PowerApi(Api):
         if str(request.key) not in old.meta:
             raise GRPCError(Status.NOT_FOUND, f"meta key {request.key} not found")
         meta = {k: v for k, v in old.meta.items() if k != str(request.key)}
-        self.node.store.save(dataclasses.replace(old, meta=meta))
+        self._save_meta(meta)
         return machine_pb2.MetaDelete()
+
+    def _save_meta(self, meta: dict[str, str]) -> None:
+        old = self.node.store.installation()
+        self.node.store.save(dataclasses.replace(old, meta=meta))
+        self.node.publish()
 
 
 def pullable(node: Node, reference: str) -> Image:
