@@ -9,7 +9,7 @@ import pytest
 
 SRC = Path(__file__).parent.parent / "src" / "talops"
 FOUNDATION = {"errors", "events", "waiting", "redaction", "files", "generated"}
-PURE = {"inventory", "render", "machineconfig"}
+PURE = {"inventory", "render", "machineconfig", "gitops"}
 CLIENTS = {"tofu", "talos", "proxmox", "kube", "secrets", "truenas", "statestore", "toolchain"}
 # Wire definitions that a client and its simulator may share; nothing else may.
 WIRE = {"talos.wire"}
@@ -22,6 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "inventory": FOUNDATION,
     "render": FOUNDATION | {"inventory"},
     "machineconfig": FOUNDATION | {"inventory"},
+    "gitops": FOUNDATION | {"inventory"},
     **dict.fromkeys(CLIENTS, FOUNDATION),
     "pipeline": FOUNDATION,
     "stages": FOUNDATION | PURE | CLIENTS | {"pipeline"},

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Reporter
+from talops.stages.addons import Addons
 from talops.stages.apply_config import ApplyConfig
 from talops.stages.bootstrap import Bootstrap
 from talops.stages.bundle import SecretsFile
 from talops.stages.configure import Configure
 from talops.stages.destroy import Destroy
 from talops.stages.forget import Forget
+from talops.stages.gitops import GitOps
 from talops.stages.images import Images
 from talops.stages.kubeconfig import FetchKubeconfig
 from talops.stages.provision import Provision
@@ -62,5 +64,7 @@ def up(site: Site, recorder: Recorder, policy: Policy) -> list[AnyStage]:
         ApplyConfig(site, secrets, report("apply-config")),
         Bootstrap(site, secrets, report("bootstrap")),
         FetchKubeconfig(site, secrets, report("kubeconfig")),
+        Addons(site, report("addons")),
+        GitOps(site, recorder.learn, report("gitops")),
         Verify(site, secrets, report("verify")),
     ]

@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "down": "talops.cli.down",
     "runs": "talops.cli.runs",
     "secrets": "talops.cli.secrets",
+    "gitops": "talops.cli.gitops",
     "talos": "talops.cli.talos",
     "tools": "talops.cli.tools",
     "state": "talops.cli.state",

@@ -40,6 +40,9 @@ def inventory(
     subnet: Annotated[
         int, typer.Option(min=16, max=255, help="Third number of the nodes' network.")
     ] = 16,
+    gitops: Annotated[
+        bool, typer.Option("--gitops", help="Follow the lab's Git repository lab/home.")
+    ] = False,
 ) -> None:
     """Write an inventory whose nodes live in the running lab, and its credentials, encrypted."""
     from talops.cli.secrets_context import with_context
@@ -48,7 +51,7 @@ def inventory(
 
     assert directory is not None
     details = _details(lab)
-    wanted = LabInventory(name, control_planes, workers, gpu_workers, subnet)
+    wanted = LabInventory(name, control_planes, workers, gpu_workers, subnet, gitops)
     files = wanted.files(details)
     for file, text in files.items():
         if (directory / file).exists():

@@ -163,6 +163,26 @@ def _url(value: Any) -> str:
     return text.rstrip("/")
 
 
+def _git_url(value: Any) -> str:
+    text = _text(value, "https://git.example/me/home.git")
+    if not re.fullmatch(r"(https://[^\s/?#@]+|ssh://[\w.-]+@[^\s/?#@]+)/[^\s?#]+", text):
+        raise refuse(
+            "git-url",
+            f"{_MASK(text)!r} is not the address of a Git repository",
+            "write https://git.example/me/home.git or ssh://git@git.example/me/home.git",
+        )
+    return text
+
+
+def _sha256(value: Any) -> str:
+    text = _text(value, "64 hexadecimal digits")
+    if not SCHEMATIC.fullmatch(text):
+        raise refuse(
+            "sha256", f"{text[:12]}… is not a SHA-256: 64 of 0-9 and a-f", "talops gitops pin"
+        )
+    return text
+
+
 def _plain(value: Any) -> str:
     return _text(value, "a text")
 
@@ -177,6 +197,8 @@ Schematic = Annotated[str, BeforeValidator(_schematic, json_schema_input_type=st
 Gpu = Annotated[str, BeforeValidator(_gpu, json_schema_input_type=str)]
 Taint = Annotated[str, BeforeValidator(_taint, json_schema_input_type=str)]
 Url = Annotated[str, BeforeValidator(_url, json_schema_input_type=str)]
+GitUrl = Annotated[str, BeforeValidator(_git_url, json_schema_input_type=str)]
+Sha256 = Annotated[str, BeforeValidator(_sha256, json_schema_input_type=str)]
 Mtu = Annotated[int, Field(ge=576, le=9216)]
 VlanTag = Annotated[int, Field(ge=1, le=4094)]
 VmId = Annotated[int, Field(ge=100, le=999_999_999)]

@@ -29,8 +29,10 @@ from talops.inventory.sections import (
     Addons,
     Cni,
     DiskSelector,
+    GitOps,
     Hypervisors,
     LegacyVm,
+    Release,
     Section,
     State,
     TrueNas,
@@ -79,6 +81,10 @@ class ClusterFile(Section):
     repository_branch: Text | None = Field(None, description="Branch (main).")
     repository_visibility: Literal["public", "private"] | None = Field(
         None, description="public or private; private needs credentials for Flux."
+    )
+    gitops: GitOps | None = Field(None, description="How Flux gets in, and where it looks.")
+    releases: dict[str, Release] | None = Field(
+        None, description="Charts and manifests by name, instead of those that talops pins."
     )
     proxmox_api_url: Url | None = Field(None, description="Proxmox API, https://host:8006.")
     proxmox_node: Text | None = Field(None, description="Proxmox node that gets the VMs.")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         DiskSelector,
         Hypervisors,
         LegacyVm,
+        Release,
         TrueNas,
         VmAdvanced,
     )
@@ -36,9 +37,18 @@ class Network:
 
 @dataclass(frozen=True)
 class Repository:
+    """`url` with https or ssh; `credentials` is deploy-key, token or nothing."""
+
     name: str
     branch: str
     private: bool
+    url: str
+    path: str
+    install: str  # manifest, cli, operator
+    credentials: str | None
+    ca_file: str | None
+    known_hosts: str | None
+    interval: str
 
 
 @dataclass(frozen=True)
@@ -172,6 +182,7 @@ class Cluster:
     hypervisors: Hypervisors | None
     legacy: tuple[LegacyVm, ...]
     truenas: TrueNas | None
+    releases: Mapping[str, Release]
     credentials: Mapping[str, Secret] = field(compare=False)
     at: Locator = field(compare=False, repr=False)
 

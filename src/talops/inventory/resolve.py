@@ -21,7 +21,14 @@ from talops.inventory.model import (
     Vm,
 )
 from talops.inventory.schematics import schematic_id
-from talops.inventory.sections import Addons, CniSettings, StateSettings, VmAdvanced, VmSize
+from talops.inventory.sections import (
+    Addons,
+    CniSettings,
+    GitOps,
+    StateSettings,
+    VmAdvanced,
+    VmSize,
+)
 from talops.inventory.support import default_contract
 from talops.redaction import Secret
 
@@ -123,6 +130,7 @@ def resolve(inventory: Inventory) -> Cluster:
         hypervisors=file.hypervisors,
         legacy=tuple(file.legacy or ()),
         truenas=file.truenas,
+        releases=MappingProxyType(dict(file.releases or {})),
         credentials=MappingProxyType(
             {key: Secret(value) for key in CREDENTIALS if (value := getattr(file, key))}
         ),
@@ -146,13 +154,30 @@ def _network(file: ClusterFile) -> Network:
 
 
 def _repository(file: ClusterFile) -> Repository | None:
-    if file.repository_name is None:
+    name = file.repository_name
+    if name is None:
         return None
+    given = file.gitops or GitOps()
+    private = file.repository_visibility == "private"
+    by_key = given.credentials == "deploy-key" or (private and given.credentials is None)
+    url = given.url or (f"ssh://git@github.com/{name}.git" if by_key else _on_github(name))
+    credentials = "deploy-key" if url.startswith("ssh://") else given.credentials
     return Repository(
-        file.repository_name,
-        file.repository_branch or "main",
-        private=file.repository_visibility == "private",
+        name=name,
+        branch=file.repository_branch or "main",
+        private=private,
+        url=url,
+        path=given.path.strip("/").removeprefix("./"),
+        install=given.install,
+        credentials=credentials or ("token" if private else None),
+        ca_file=given.ca_file,
+        known_hosts=given.known_hosts,
+        interval=given.interval,
     )
+
+
+def _on_github(name: str) -> str:
+    return f"https://github.com/{name}.git"
 
 
 def _state(file: ClusterFile) -> State:

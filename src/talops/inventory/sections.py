@@ -11,11 +11,13 @@ from talops.inventory.fields import (
     Count,
     DnsLabel,
     Gibibytes,
+    GitUrl,
     Gpu,
     Mac,
     Mebibytes,
     Mtu,
     Seconds,
+    Sha256,
     Text,
     Url,
     VlanTag,
@@ -238,6 +240,33 @@ class Addons(Section):
     nvidia: bool | None = Field(None, description="NVIDIA device plugin; on where GPUs are.")
     proxmox_csi: bool = Field(False, description="Credentials secret for the Proxmox CSI plugin.")
     proxmox_ccm: bool = Field(False, description="Credentials secret for the Proxmox CCM.")
+
+
+class GitOps(Section):
+    """How Flux gets in, and where it looks."""
+
+    url: GitUrl | None = Field(
+        None, description="Address of the repository; that of repository_name on GitHub if absent."
+    )
+    path: Text = Field("kubernetes/flux/cluster", description="Folder that Flux starts from.")
+    install: Literal["manifest", "cli", "operator"] = Field(
+        "manifest", description="Flux from its release manifest, the flux CLI, or flux-operator."
+    )
+    credentials: Literal["deploy-key", "token"] | None = Field(
+        None, description="For a private repository; by the url if absent: ssh is a deploy key."
+    )
+    ca_file: Text | None = Field(None, description="CA of a private Git server.")
+    known_hosts: Text | None = Field(None, description="SSH host keys; those of GitHub if absent.")
+    interval: Text = Field("10m", description="How often Flux looks.")
+
+
+class Release(Section):
+    """A chart or manifest instead of, or in addition to, the one that talops pins."""
+
+    version: Text = Field(description="Version, as its makers write it.")
+    url: Url = Field(description="Where it lies; a chart ends in .tgz.")
+    sha256: Sha256 = Field(description="SHA-256 of the file.")
+    ca_file: Text | None = Field(None, description="CA of a private mirror.")
 
 
 class DiskSelector(Section):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -27,6 +28,7 @@ class LabInventory:
     workers: int
     gpu_workers: int
     subnet: int
+    gitops: bool = False
 
     def files(self, details: dict[str, Any]) -> dict[str, str]:
         network = IPv4Network(details["network"])
@@ -60,7 +62,7 @@ proxmox_vm_defaults:
   cores: 2
   memory: 4096
   disk_size: 32
-{gpu}"""
+{gpu}{_gitops(details) if self.gitops else ""}"""
 
     def _nodes(self, cidr: IPv4Network) -> str:
         entries = [
@@ -76,6 +78,21 @@ proxmox_vm_defaults:
             for kind, host, number, controller, extra in entries
         ]
         return "nodes:\n" + "".join(rows)
+
+
+def _gitops(details: dict[str, Any]) -> str:
+    """The lab's own Git server and release mirror, with the checksums of today's content."""
+    pins = {
+        name: {**entry, "ca_file": CA_FILE} for name, entry in sorted(details["releases"].items())
+    }
+    rows = "".join(f"  {name}: {json.dumps(entry)}\n" for name, entry in pins.items())
+    return f"""
+repository_name: lab/home
+gitops:
+  url: {details["git"]["url"]}
+  ca_file: {CA_FILE}
+releases:
+{rows}"""
 
 
 _GPU = """

@@ -17,11 +17,14 @@ from talops.lab.context import LabContext
 from talops.lab.control import Control
 from talops.lab.factory.service import FactoryService
 from talops.lab.faults import Faults
+from talops.lab.flux.service import FluxService
+from talops.lab.git.service import GitService
 from talops.lab.layout import Layout
 from talops.lab.network import claim
 from talops.lab.pki import Authority
 from talops.lab.provider.mirror_service import MirrorService
 from talops.lab.proxmox.service import ProxmoxService
+from talops.lab.releases.service import ReleasesService
 from talops.lab.talos.service import TalosService
 from talops.lab.tools import NOTHING
 
@@ -65,10 +68,16 @@ class World:
         self.proxmox = ProxmoxService(context)
         # Started in this order and stopped in the reverse one.
         self.services: list[Service] = [self.factory, self.proxmox]
+        self.services += [ReleasesService(context), GitService(context)]
         if tools.control_plane:
             self.talos = TalosService(context, tools.control_plane, self.proxmox)
             self.proxmox.machines = self.talos
             self.services.insert(1, self.talos)
+            folder = self.layout.state
+            self.flux = FluxService(
+                lambda: folder("flux"), self.talos.kube_apis, tools.control_plane
+            )
+            self.services.append(self.flux)
         if tools.provider:
             self.services.append(MirrorService(context, tools.provider))
         self.control = Control(self)

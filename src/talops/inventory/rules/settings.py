@@ -69,6 +69,28 @@ def repository(inv: Inventory) -> Iterator[Finding]:
         )
 
 
+@rule("gitops-settings")
+def gitops_settings(inv: Inventory) -> Iterator[Finding]:
+    """Settings that no stage would look at, or that contradict each other."""
+    given = inv.cluster.gitops
+    if given is None:
+        return
+    if inv.cluster.repository_name is None:
+        yield (
+            inv.at.cluster_key("gitops"),
+            "gitops is given, and no repository_name",
+            "add repository_name: owner/name",
+        )
+    if given.url and given.credentials:
+        wanted = "deploy-key" if given.url.startswith("ssh://") else "token"
+        if given.credentials != wanted:
+            yield (
+                inv.at.cluster_key("gitops", "credentials"),
+                f"{given.credentials} does not open {given.url}",
+                f"write credentials: {wanted}, or change the url",
+            )
+
+
 @rule("cni-values")
 def cni_values(inv: Inventory) -> Iterator[Finding]:
     cni = inv.cluster.cni

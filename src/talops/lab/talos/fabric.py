@@ -98,6 +98,12 @@ class Fabric:
             return self._apis[authority.crt]
         return None
 
+    def kube_apis(self) -> dict[str, KubeApi]:
+        """Kubernetes of every cluster that has an API server up, by the cluster's id."""
+        ids = {n.config.cluster_id for n in self._planes.values() if n.config is not None}
+        found = {i: self.kube_api(i) for i in ids if self.api_servers(i)}
+        return {i: api for i, api in found.items() if api is not None}
+
     def vip(self, address: str) -> SharedAddress:
         if address not in self._vips:
             self._vips[address] = SharedAddress(address)

@@ -9,6 +9,7 @@ from talops.lab.talos.settings import LabSettings, Timing
 
 if TYPE_CHECKING:
     from talops.lab.context import LabContext
+    from talops.lab.kubernetes.api import KubeApi
     from talops.lab.machine import Machine, MachinePower
     from talops.lab.talos.node import Node
     from talops.lab.talos.settings import Tools
@@ -48,6 +49,9 @@ class TalosService:
             "faults": str(self._context.layout.state(self.name) / "faults"),
             "nodes": {node.machine.name: _summary(node) for node in nodes},
         }
+
+    def kube_apis(self) -> dict[str, KubeApi]:
+        return self.host.fabric.kube_apis() if self.host else {}
 
     async def power_on(self, machine: Machine) -> None:
         assert self.host

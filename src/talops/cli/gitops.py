@@ -1,0 +1,128 @@
+"""`talops gitops`: the repository that the cluster will follow, and what it is read with."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.options import Directory, Format, Output
+from talops.cli.output import note, print_json
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.cli.secrets_context import Context
+    from talops.gitops.catalog import Source
+    from talops.inventory.model import Cluster, Repository
+
+app = typer.Typer(no_args_is_help=True, help="Prepare what Flux follows.")
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app, name="gitops")
+
+
+@app.command()
+def init(directory: Directory = None) -> None:
+    """Write the folders that Flux follows; what is there already stays as it is."""
+    import secrets
+
+    from talops.cli.secrets_context import with_context
+    from talops.files import write_atomic
+    from talops.gitops.skeleton import skeleton
+    from talops.redaction import Secret
+
+    assert directory is not None
+    root = directory.resolve()
+    repository = _repository(_cluster(root))
+
+    async def work(context: Context) -> None:
+        for file in skeleton(repository, Secret(secrets.token_hex(16))):
+            path = root / file.path
+            if path.exists():
+                note(f"kept  {file.path} (already there)")
+                continue
+            sealed = await context.sops.encrypt(file.text, path) if file.sealed else file.text
+            write_atomic(path, sealed)
+            typer.echo(f"wrote {file.path}")
+        note(f"now commit, push to {repository.branch} of {repository.url}, and run talops up")
+
+    with_context(root, work)
+
+
+@app.command("deploy-key")
+def deploy_key(directory: Directory = None) -> None:
+    """Print the public deploy key to allow at the Git server; it is made if there is none."""
+    from talops.cli.secrets_context import with_context
+    from talops.gitops import deploykey
+    from talops.secrets.vault import Vault
+
+    assert directory is not None
+    root = directory.resolve()
+    cluster = _cluster(root)
+
+    async def work(context: Context) -> str:
+        vault = Vault.of(context.sops)
+        key = (await vault.read()).get(deploykey.VAULT_NAME)
+        if key is None:
+            key = deploykey.generate()
+            await vault.write({deploykey.VAULT_NAME: key})
+            note("made a new deploy key; its private half is in infrastructure/secrets.sops.yaml")
+        return deploykey.public_part(key, f"talops {cluster.name}")
+
+    typer.echo(with_context(root, work))
+
+
+@app.command()
+def pin(
+    names: Annotated[list[str], typer.Argument(help="Releases, such as flux or cilium.")],
+    directory: Directory = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Download releases and print the lines that pin them; compare with their makers' checksums."""
+    from talops.gitops.catalog import known
+    from talops.stages.releases import digest, download
+
+    assert directory is not None
+    root = directory.resolve()
+    cluster = _cluster(root)
+
+    async def work() -> list[tuple[Source, str]]:
+        found = []
+        for name in names:
+            own = cluster.releases.get(name)
+            source = known(name)
+            if own:
+                source = replace(source, version=own.version, url=own.url, ca_file=own.ca_file)
+            found.append((source, digest(await download(source, root))))
+        return found
+
+    found = asyncio.run(work())
+    if output is Format.JSON:
+        rows = {s.name: {"version": s.version, "url": s.url, "sha256": d} for s, d in found}
+        print_json({"releases": rows})
+        return
+    typer.echo("releases:")
+    for source, checksum in found:
+        typer.echo(f"  {source.name}:\n    version: {source.version}\n    url: {source.url}")
+        typer.echo(f"    sha256: {checksum}")
+
+
+def _cluster(root: Path) -> Cluster:
+    from talops.cli.inventory_errors import load_or_report
+
+    return load_or_report(root)
+
+
+def _repository(cluster: Cluster) -> Repository:
+    if cluster.repository is None:
+        raise TalopsError(
+            "the inventory names no Git repository",
+            where="cluster.yaml",
+            hint="add repository_name: owner/name",
+        )
+    return cluster.repository

@@ -1,0 +1,129 @@
+"""Which add-ons an inventory asks for, and what talops itself adds to their charts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import TalopsError
+from talops.gitops.flux import namespace, secret
+from talops.redaction import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.inventory.model import Cluster
+
+Object = dict[str, Any]
+
+RUNTIME_CLASS = "nvidia"
+CSI_NAMESPACE, CSI_SECRET = "csi-proxmox", "proxmox-csi-plugin"
+CCM_SECRET = "proxmox-cloud-controller-manager"  # noqa: S105  (as above)
+
+
+@dataclass(frozen=True)
+class Addon:
+    """A release with values, or objects of talops' own, or both."""
+
+    name: str
+    release: str | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    user_values: str | None = None
+    own: tuple[Object, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Addon({self.name})"
+
+
+def wanted(cluster: Cluster, credentials: Mapping[str, Secret]) -> list[Addon]:
+    """In the order in which they are applied: without a network nothing else can start."""
+    found: list[Addon] = []
+    if cluster.cni.name == "cilium":
+        found.append(_cilium(cluster))
+    if cluster.addons.metrics_server:
+        found.append(Addon("metrics-server", "metrics-server"))
+    if _nvidia(cluster):
+        found.append(_device_plugin(cluster))
+    if cluster.addons.proxmox_csi:
+        config = _proxmox_config(cluster, credentials, "proxmox_csi")
+        own = (namespace(CSI_NAMESPACE), secret(CSI_SECRET, config, CSI_NAMESPACE))
+        found.append(Addon("proxmox-csi credentials", own=own))
+    if cluster.addons.proxmox_ccm:
+        config = _proxmox_config(cluster, credentials, "proxmox_ccm")
+        held = secret(CCM_SECRET, config, "kube-system")
+        found.append(Addon("proxmox-ccm credentials", own=(held,)))
+    return found
+
+
+def _cilium(cluster: Cluster) -> Addon:
+    """What Cilium needs to know about Talos; the user's values win."""
+    values: dict[str, Any] = {
+        "ipam": {"mode": "kubernetes"},
+        "kubeProxyReplacement": not cluster.cni.kube_proxy,
+        "cgroup": {"autoMount": {"enabled": False}, "hostRoot": "/sys/fs/cgroup"},
+        "securityContext": {
+            "capabilities": {
+                "ciliumAgent": [
+                    *("CHOWN", "KILL", "NET_ADMIN", "NET_RAW", "IPC_LOCK", "SYS_ADMIN"),
+                    *("SYS_RESOURCE", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"),
+                ],
+                "cleanCiliumState": ["NET_ADMIN", "SYS_ADMIN", "SYS_RESOURCE"],
+            }
+        },
+    }
+    if not cluster.cni.kube_proxy:  # KubePrism, on every Talos node
+        values |= {"k8sServiceHost": "localhost", "k8sServicePort": 7445}
+    return Addon("cilium", "cilium", values, cluster.cni.values)
+
+
+def _nvidia(cluster: Cluster) -> bool:
+    asked = cluster.addons.nvidia
+    return bool(_gpu_nodes(cluster)) if asked is None else asked
+
+
+def _gpu_nodes(cluster: Cluster) -> list[str]:
+    """GPUs that come with NVIDIA's drivers; another maker's card needs another plugin."""
+    return [
+        node.name
+        for node in cluster.nodes
+        if node.gpus and any(module.startswith("nvidia") for module in node.kernel_modules)
+    ]
+
+
+def _device_plugin(cluster: Cluster) -> Addon:
+    values: dict[str, Any] = {"runtimeClassName": RUNTIME_CLASS}
+    if nodes := _gpu_nodes(cluster):
+        term = {"key": "kubernetes.io/hostname", "operator": "In", "values": nodes}
+        terms = [{"matchExpressions": [term]}]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        values["affinity"] = {"nodeAffinity": required}
+    runtime = {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": RUNTIME_CLASS},
+        "handler": RUNTIME_CLASS,
+    }
+    return Addon("nvidia-device-plugin", "nvidia-device-plugin", values, own=(runtime,))
+
+
+def _proxmox_config(
+    cluster: Cluster, credentials: Mapping[str, Secret], key: str
+) -> dict[str, Secret]:
+    """config.yaml as both Proxmox plugins read it; JSON is YAML."""
+    token, value = (credentials.get(f"proxmox_api_token_{part}") for part in ("id", "secret"))
+    if cluster.proxmox is None or not token or not value:
+        lacking = "no Proxmox" if cluster.proxmox is None else "no Proxmox API token"
+        raise TalopsError(
+            f"addons.{key} needs credentials, and there is {lacking}",
+            where="cluster.yaml",
+            hint="talops secrets set proxmox_api_token_id and proxmox_api_token_secret",
+        )
+    entry = {
+        "url": f"{cluster.proxmox.api_url}/api2/json",
+        "insecure": cluster.proxmox.insecure,
+        "token_id": token.reveal(),
+        "token_secret": value.reveal(),
+        "region": cluster.name,
+    }
+    return {"config.yaml": Secret(json.dumps({"clusters": [entry]}))}

@@ -1,0 +1,70 @@
+"""Which release of a chart or manifest is used, where it lies, and what its content must be."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from talops.inventory.model import Cluster
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file to fetch; a chart is rendered by helm, anything else is applied as it is."""
+
+    name: str
+    version: str
+    url: str
+    namespace: str
+    sha256: str | None
+    ca_file: str | None = None
+
+    @property
+    def is_chart(self) -> bool:
+        return self.url.endswith(".tgz")
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+@functools.cache
+def _entries() -> dict[str, dict[str, Any]]:
+    text = files(__package__).joinpath("catalog.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def names() -> tuple[str, ...]:
+    return tuple(_entries())
+
+
+def known(name: str) -> Source:
+    """What the catalog says, pinned or not."""
+    if name not in _entries():
+        raise TalopsError(
+            f"talops knows no release named {name}", hint=f"choose from: {', '.join(names())}"
+        )
+    entry = _entries()[name]
+    url = entry["url"].format(version=entry["version"])
+    return Source(name, entry["version"], url, entry["namespace"], entry.get("sha256"))
+
+
+def source(cluster: Cluster, name: str) -> Source:
+    """The release to install: the inventory's own, else the pinned one; never one unpinned."""
+    found = known(name)
+    own = cluster.releases.get(name)
+    if own:
+        return Source(name, own.version, own.url, found.namespace, own.sha256, own.ca_file)
+    if found.sha256 is None:
+        raise TalopsError(
+            f"talops has no checksum for {found.title}, and installs nothing unchecked",
+            where=found.url,
+            hint=f"talops gitops pin {name}, then put its lines into cluster.yaml",
+        )
+    return found

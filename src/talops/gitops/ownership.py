@@ -1,0 +1,34 @@
+"""Who an object in the cluster belongs to: talops puts it there, Flux keeps it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Object = dict[str, Any]
+
+FLUX_LABELS = ("kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name")
+FLUX_MANAGERS = ("kustomize-controller", "helm-controller", "flux-operator")
+OURS = "talops"
+
+
+def kept_by_flux(live: Object) -> bool:
+    """Flux has applied it itself: from then on talops does not touch its content."""
+    labels = live["metadata"].get("labels") or {}
+    if any(label in labels for label in FLUX_LABELS):
+        return True
+    return any(
+        entry["manager"] in FLUX_MANAGERS and not entry.get("subresource")
+        for entry in live["metadata"].get("managedFields") or []
+    )
+
+
+def still_claimed(live: Object) -> bool:
+    """Talops stands beside Flux as an owner of fields: a field that Flux drops would stay."""
+    return any(e["manager"] == OURS for e in live["metadata"].get("managedFields") or [])
+
+
+def released(live: Object) -> Object:
+    """A merge patch that takes talops off the list of owners and changes no value."""
+    others = [e for e in live["metadata"]["managedFields"] if e["manager"] != OURS]
+    version = live["metadata"]["resourceVersion"]
+    return {"metadata": {"resourceVersion": version, "managedFields": others}}

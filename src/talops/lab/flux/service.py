@@ -1,0 +1,133 @@
+"""The played controllers of every cluster in the lab; each works only where it is deployed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from talops.errors import TalopsError
+from talops.lab.flux import workloads
+from talops.lab.flux.kustomize import PlayedKustomize
+from talops.lab.flux.paths import Paths
+from talops.lab.flux.source import PlayedSource
+from talops.lab.flux.status import due, report
+from talops.lab.releases.manifests import flux
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from talops.lab.kubernetes.api import KubeApi
+
+Object = dict[str, Any]
+
+GIT = "/apis/source.toolkit.fluxcd.io/v1/gitrepositories"
+SYNC = "/apis/kustomize.toolkit.fluxcd.io/v1/kustomizations"
+OPERATOR = "/apis/fluxcd.controlplane.io/v1/fluxinstances"
+_DEPLOYED = "/apis/apps/v1/namespaces/flux-system/deployments/{name}"
+_PAUSE = 0.3
+# Even without a request a branch is looked at this often, however long its interval is.
+_LOOK = 30.0
+
+
+class PlayedFlux:
+    """One cluster."""
+
+    def __init__(self, api: KubeApi, folder: Path, tools: Callable[[str], Awaitable[Path]]) -> None:
+        self._api = api
+        self._paths = Paths(api)
+        self._source = PlayedSource(api, folder)
+        self._kustomize = PlayedKustomize(api, self._paths, tools)
+        self._looked: dict[str, float] = {}
+
+    async def step(self) -> None:
+        await workloads.play(self._api)
+        if await self._runs("flux-operator"):
+            await self._operate()
+        if await self._runs("source-controller"):
+            for path, obj in await self._all(GIT):
+                await self._look(path, obj)
+        if await self._runs("kustomize-controller"):
+            repositories = {obj["metadata"]["name"]: obj for _, obj in await self._all(GIT)}
+            for path, obj in await self._all(SYNC):
+                source = repositories.get(obj["spec"]["sourceRef"]["name"])
+                checkout = self._source.checkout(source) if source else None
+                await self._kustomize.reconcile(path, obj, checkout)
+
+    async def _look(self, path: str, obj: Object) -> None:
+        now = asyncio.get_running_loop().time()
+        lost = self._source.checkout(obj) is None
+        if due(obj) or lost or now - self._looked.get(path, 0.0) > _LOOK:
+            self._looked[path] = now
+            await self._source.reconcile(path, obj)
+
+    async def _operate(self) -> None:
+        for path, obj in await self._all(OPERATOR):
+            if not due(obj):
+                continue
+            for part in flux():
+                await self._api.apply(await self._paths.of(part), part, manager="flux-operator")
+            words = f"Reconciliation finished, Flux {obj['spec']['distribution']['version']}"
+            await report(self._api, path, obj, "flux-operator", "", words)
+
+    async def _runs(self, name: str) -> bool:
+        found = await self._api.get(_DEPLOYED.format(name=name))
+        return found is not None and (found.get("status") or {}).get("availableReplicas", 0) > 0
+
+    async def _all(self, collection: str) -> list[tuple[str, Object]]:
+        base, _, plural = collection.rpartition("/")
+        listed = await self._api.get(collection) or {"items": [], "kind": "List"}
+        kind, version = listed["kind"].removesuffix("List"), base.removeprefix("/apis/")
+        found = []
+        for item in listed["items"] or []:
+            meta = item["metadata"]
+            path = f"{base}/namespaces/{meta['namespace']}/{plural}/{meta['name']}"
+            found.append((path, {"apiVersion": version, "kind": kind, **item}))
+        return found
+
+
+class FluxService:
+    """`clusters` gives the API of every cluster that has one right now, by its id."""
+
+    name = "flux"
+
+    def __init__(
+        self,
+        folder: Callable[[], Path],
+        clusters: Callable[[], dict[str, KubeApi]],
+        tools: Callable[[str], Awaitable[Path]],
+    ) -> None:
+        self._folder = folder
+        self._clusters = clusters
+        self._tools = tools
+        self._task: asyncio.Task[None] | None = None
+        self._played: dict[KubeApi, PlayedFlux] = {}
+        self.last_problem = ""
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._forever())
+
+    async def stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+        self._played.clear()
+
+    def endpoints(self) -> dict[str, Any]:
+        return {"played": True, "last_problem": self.last_problem}
+
+    async def _forever(self) -> None:
+        while True:
+            for api in self._clusters().values():
+                if api not in self._played:
+                    self._played[api] = PlayedFlux(api, self._folder(), self._tools)
+                try:
+                    await self._played[api].step()
+                except (TalopsError, httpx.HTTPError, OSError, KeyError) as error:
+                    self.last_problem = str(error)
+            await asyncio.sleep(_PAUSE)

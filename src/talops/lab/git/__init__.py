@@ -1,0 +1,3 @@
+"""The lab's Git server: bare repositories behind git's own HTTP backend."""
+
+from __future__ import annotations

@@ -1,0 +1,76 @@
+"""Charts and manifests: fetched once, kept by their checksum, used only if it matches."""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+from typing import TYPE_CHECKING
+
+import httpx
+
+from talops.errors import TalopsError, UnreachableError
+from talops.files import PRIVATE, write_atomic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.gitops.catalog import Source
+
+KEPT = ".talops/releases"
+_SECONDS = httpx.Timeout(30.0, connect=5.0)
+LARGEST = 64 * 1024 * 1024
+
+
+async def fetch(source: Source, root: Path) -> bytes:
+    """The file with exactly the pinned content; from the network only the first time."""
+    assert source.sha256
+    kept = root / KEPT / source.sha256
+    if kept.exists() and digest(content := kept.read_bytes()) == source.sha256:
+        return content
+    content = await download(source, root)
+    found = digest(content)
+    if found != source.sha256:
+        raise TalopsError(
+            f"{source.title} is not the pinned file: SHA-256 {found}, expected {source.sha256}",
+            where=source.url,
+            hint="run again; if it stays so, do not trust that mirror",
+        )
+    write_atomic(kept, content, mode=PRIVATE)
+    return content
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+async def download(source: Source, root: Path) -> bytes:
+    """The file as the server gives it, not compared with anything."""
+    verify: ssl.SSLContext | bool = _trusting(root, source.ca_file) if source.ca_file else True
+    try:
+        async with httpx.AsyncClient(
+            timeout=_SECONDS, follow_redirects=True, verify=verify
+        ) as http:
+            answer = await http.get(source.url)
+    except httpx.HTTPError as error:
+        raise UnreachableError(
+            f"{source.title} cannot be fetched: {error or type(error).__name__}",
+            where=source.url,
+            hint="check the network, or name a mirror in cluster.yaml under releases",
+        ) from error
+    if answer.is_success and len(answer.content) <= LARGEST:
+        return answer.content
+    kind = "chart" if source.is_chart else "manifest"
+    raise TalopsError(
+        f"the {kind} of {source.title} is not there: HTTP {answer.status_code}",
+        where=source.url,
+        hint=f"check releases.{source.name} in cluster.yaml",
+    )
+
+
+def _trusting(root: Path, ca_file: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=str(root / ca_file))
+    except (OSError, ssl.SSLError) as error:
+        raise TalopsError(
+            f"the CA of the mirror cannot be read: {error}", where=str(root / ca_file)
+        ) from error

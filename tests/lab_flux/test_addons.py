@@ -1,0 +1,85 @@
+"""The stage `addons` with real helm and a real API server."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from talops.kube.objects import Ref
+from talops.redaction import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.lab_flux.site import Scene
+
+pytestmark = pytest.mark.slow
+
+ALL = """\
+cni: {name: cilium, values: cilium.yaml, kube_proxy: false}
+addons: {metrics_server: true, nvidia: true, proxmox_csi: true, proxmox_ccm: true}
+"""
+CILIUM = Ref("apps/v1", "DaemonSet", "cilium", "kube-system")
+SETTINGS = Ref("v1", "ConfigMap", "cilium-config", "kube-system")
+
+
+async def test_every_addon_arrives_once(scene: Scene, tool: Callable[[str], Path]) -> None:
+    """Charts with the user's values, RuntimeClass, credentials; then nothing is left to do."""
+    tool("helm")
+    scene.credentials = {
+        "proxmox_api_token_id": Secret("root@pam!csi"),
+        "proxmox_api_token_secret": Secret("0000-1111"),
+    }
+    (scene.root / "cilium.yaml").write_text("hubble: {enabled: true}\nipam: {mode: cluster-pool}\n")
+    scene.write_inventory(ALL)
+    result = await scene.run_addons()
+    assert result.error is None, result.error
+    assert len(result.stages[0].changes) == 5
+
+    values = json.loads((await scene.get(SETTINGS) or {})["data"]["values"])
+    assert values["hubble"]["enabled"]
+    assert values["ipam"]["mode"] == "cluster-pool"
+    assert values["k8sServicePort"] == 7445
+    plugin = await scene.get(Ref("apps/v1", "DaemonSet", "nvidia-device-plugin", "kube-system"))
+    assert plugin
+    assert plugin["spec"]["template"]["spec"]["runtimeClassName"] == "nvidia"
+    assert await scene.get(Ref("node.k8s.io/v1", "RuntimeClass", "nvidia"))
+    held = await scene.get(Ref("v1", "Secret", "proxmox-csi-plugin", "csi-proxmox"))
+    assert held
+    config = json.loads(base64.b64decode(held["data"]["config.yaml"]))
+    assert config["clusters"][0]["token_secret"] == "0000-1111"
+
+    before = await scene.get(CILIUM)
+    again = await scene.run_addons()
+    assert [stage.changes for stage in again.stages] == [()]
+    assert await scene.get(CILIUM) == before
+
+
+async def test_what_flux_keeps_is_left_to_flux(scene: Scene, tool: Callable[[str], Path]) -> None:
+    """Once Flux has applied it, talops lets its fields go and never touches it again."""
+    tool("helm")
+    scene.write_inventory("addons: {metrics_server: true}\n")
+    assert (await scene.run_addons()).error is None
+    ref = Ref("apps/v1", "Deployment", "metrics-server", "kube-system")
+    live = await scene.get(ref)
+    assert live
+    labels = {"app": "metrics-server", "kustomize.toolkit.fluxcd.io/name": "apps"}
+    spec = {**live["spec"], "replicas": 3}
+    wanted = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}
+    wanted["metadata"] = {"name": ref.name, "namespace": ref.namespace, "labels": labels}
+    async with scene.kube() as kube:
+        await kube.apply(wanted, manager="kustomize-controller")
+
+    second = await scene.run_addons()
+    assert second.stages[0].changes == ("leave to Flux metrics-server (1 objects)",)
+    third = await scene.run_addons()
+    assert third.stages[0].changes == ()
+    live = await scene.get(ref)
+    assert live
+    assert live["spec"]["replicas"] == 3
+    managers = {entry["manager"] for entry in live["metadata"]["managedFields"]}
+    assert "talops" not in managers
