@@ -51,8 +51,8 @@ def inventory(
 
     assert directory is not None
     details = _details(lab)
-    wanted = LabInventory(name, control_planes, workers, gpu_workers, subnet, gitops)
-    files = wanted.files(details)
+    wanted = LabInventory(name, control_planes, workers, gpu_workers, subnet)
+    files = wanted.files(details, gitops=gitops)
     for file, text in files.items():
         if (directory / file).exists():
             note(f"kept  {file} (already there)")

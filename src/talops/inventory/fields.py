@@ -178,7 +178,7 @@ def _sha256(value: Any) -> str:
     text = _text(value, "64 hexadecimal digits")
     if not SCHEMATIC.fullmatch(text):
         raise refuse(
-            "sha256", f"{text[:12]}… is not a SHA-256: 64 of 0-9 and a-f", "talops gitops pin"
+            "checksum", f"{text[:12]}… is not a SHA-256: 64 of 0-9 and a-f", "talops gitops pin"
         )
     return text
 

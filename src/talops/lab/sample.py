@@ -28,13 +28,13 @@ class LabInventory:
     workers: int
     gpu_workers: int
     subnet: int
-    gitops: bool = False
 
-    def files(self, details: dict[str, Any]) -> dict[str, str]:
+    def files(self, details: dict[str, Any], *, gitops: bool = False) -> dict[str, str]:
+        """`gitops`: the lab's own Git server and release mirror are used, too."""
         network = IPv4Network(details["network"])
         cidr = IPv4Network((int(network.network_address) + (self.subnet << 8), 24))
         return {
-            "cluster.yaml": self._cluster(details, cidr),
+            "cluster.yaml": self._cluster(details, cidr) + (_gitops(details) if gitops else ""),
             "nodes.yaml": self._nodes(cidr),
             CA_FILE: Path(details["ca_file"]).read_text(encoding="utf-8"),
             ".gitignore": GITIGNORE,
@@ -62,7 +62,7 @@ proxmox_vm_defaults:
   cores: 2
   memory: 4096
   disk_size: 32
-{gpu}{_gitops(details) if self.gitops else ""}"""
+{gpu}"""
 
     def _nodes(self, cidr: IPv4Network) -> str:
         entries = [
