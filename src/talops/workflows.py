@@ -9,17 +9,22 @@ from talops.stages.addons import Addons
 from talops.stages.apply_config import ApplyConfig
 from talops.stages.bootstrap import Bootstrap
 from talops.stages.bundle import SecretsFile
+from talops.stages.checks.ground import Ground
 from talops.stages.configure import Configure
 from talops.stages.destroy import Destroy
 from talops.stages.forget import Forget
 from talops.stages.gitops import GitOps
 from talops.stages.images import Images
 from talops.stages.kubeconfig import FetchKubeconfig
+from talops.stages.preflight import Preflight, preflight_checks
 from talops.stages.provision import Provision
 from talops.stages.reset_nodes import ResetNodes
 from talops.stages.verify import Verify
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.pipeline.checks import Check
     from talops.pipeline.session import Recorder
     from talops.pipeline.stage import AnyStage
     from talops.stages.site import Site
@@ -46,8 +51,10 @@ def down(
     ]
 
 
-def up(site: Site, recorder: Recorder, policy: Policy) -> list[AnyStage]:
-    """From two files to a verified cluster."""
+def up(
+    site: Site, recorder: Recorder, policy: Policy, outside: Sequence[Check] = ()
+) -> list[AnyStage]:
+    """From two files to a verified cluster; `outside` are checks that only the caller can open."""
     secrets = SecretsFile(site, recorder.learn)
     recorder.learn(*site.credentials.values())
 
@@ -58,7 +65,9 @@ def up(site: Site, recorder: Recorder, policy: Policy) -> list[AnyStage]:
         Images(site, report("images")),
         Provision(site, secrets, report("provision"), policy),
     ]
+    ground = Ground(site.cluster, site.root, site, secrets, site.environment)
     return [
+        Preflight([*preflight_checks(ground), *outside], report("preflight")),
         Configure(site, secrets, report("configure")),
         *(on_proxmox if site.cluster.proxmox else []),
         ApplyConfig(site, secrets, report("apply-config")),

@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "configure": "talops.cli.configure",
     "up": "talops.cli.up",
     "down": "talops.cli.down",
+    "preflight": "talops.cli.preflight",
+    "verify": "talops.cli.verify",
     "runs": "talops.cli.runs",
     "secrets": "talops.cli.secrets",
     "gitops": "talops.cli.gitops",

@@ -54,10 +54,16 @@ def open_backend(root: Path, place: str | None = None) -> StateBackend:
             where=str(root),
             hint="give its directory with -C, or make one: talops init",
         )
+    remote = (place or cluster.state.kind) != "local"
+    return backend_of(cluster, root, _credentials(cluster, root) if remote else {}, place)
+
+
+def backend_of(
+    cluster: Cluster, root: Path, credentials: Mapping[str, Secret], place: str | None = None
+) -> StateBackend:
     spelt = place or cluster.state.kind
     if spelt == "local":
         return local_backend(root, cluster)
-    credentials = _credentials(cluster, root)
     if spelt.startswith("http"):
         return _http(cluster, credentials, place or cluster.state.url or "", root)
     if spelt.startswith("s3"):

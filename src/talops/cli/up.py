@@ -59,6 +59,7 @@ def up(
 ) -> None:
     """Bring the cluster up, or back to what the inventory says; stop it and run it again freely."""
     from talops import workflows
+    from talops.cli.preflight_checks import outside_checks
     from talops.cli.running import Job, agreed, run_job
     from talops.cli.site import site_of
     from talops.pipeline.selection import Selection
@@ -79,7 +80,9 @@ def up(
         Job(
             command="up",
             site=site,
-            build=lambda recorder: workflows.up(site, recorder, policy),
+            build=lambda recorder: workflows.up(
+                site, recorder, policy, outside_checks(site, strict=False)
+            ),
             selection=wanted,
             confirm=agreed(yes, "talops up --yes"),
             next_commands=lambda result: _next(site, result),
@@ -93,7 +96,7 @@ def up(
 def _next(site: Site, result: RunResult) -> list[str]:
     if result.exit_code:
         return ["talops up", "talops runs log"]
-    return [f"kubectl --kubeconfig {site.kubeconfig} get nodes", "talops talos health"]
+    return [f"kubectl --kubeconfig {site.kubeconfig} get nodes", "talops verify"]
 
 
 def _pattern(text: str) -> re.Pattern[str]:

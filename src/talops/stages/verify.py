@@ -6,23 +6,54 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.kube.client import KubeClient
+from talops.kube.conditions import condition
 from talops.kube.kubeconfig import load
+from talops.pipeline.checks import Check, Verdict, failures, run_checks, skipped
 from talops.pipeline.stage import Absent
-from talops.stages.fleet import Fleet
-from talops.talos.kinds import MEMBERS
+from talops.stages.checks import (
+    api,
+    certificates,
+    endpoint,
+    etcd,
+    flux,
+    gpus,
+    members,
+    nodes,
+    smoke,
+    storage,
+    versions,
+)
+from talops.stages.checks.reach import Reach
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
-    from talops.inventory.model import Node
-    from talops.kube.objects import Object
+    from talops.pipeline.checks import CheckResult, Finding
     from talops.pipeline.stage import Change, Reporter
     from talops.stages.bundle import SecretsFile
     from talops.stages.site import Site
 
-    Probe = Callable[[], Awaitable[Ready[None] | NotYet]]
+
+def verify_checks(reach: Reach, *, run_smoke: bool = False, move_vip: bool = False) -> list[Check]:
+    """Everything is only read, unless one of the flags asks for more."""
+
+    async def without_smoke() -> list[Finding]:
+        return [skipped("no workload was started", hint="talops verify --smoke")]
+
+    return [
+        Check("members", lambda: members.look(reach)),
+        Check("versions", lambda: versions.look(reach)),
+        Check("etcd", lambda: etcd.look(reach)),
+        Check("nodes", lambda: nodes.look(reach)),
+        Check("endpoint", lambda: endpoint.look(reach, move=move_vip)),
+        Check("api", lambda: api.look(reach)),
+        Check("certificates", lambda: certificates.look(reach)),
+        Check("gpus", lambda: gpus.look(reach)),
+        Check("flux", lambda: flux.look(reach)),
+        Check("storage", lambda: storage.look(reach)),
+        Check("smoke", lambda: smoke.look(reach) if run_smoke else without_smoke()),
+    ]
 
 
 @dataclass(frozen=True)
@@ -36,7 +67,7 @@ class Verify:
 
     def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
         self._site = site
-        self._secrets = secrets
+        self._reach = Reach(site, secrets)
         self._report = report
 
     async def observe(self) -> Facts | Absent:
@@ -51,63 +82,34 @@ class Verify:
         raise TalopsError(f"verification changes nothing, and was asked to {change}")
 
     async def verify(self) -> None:
-        await self._wait("Talos knows every node", self._members)
-        await self._wait("every node is Ready", self._nodes)
-
-    async def _wait(self, name: str, probe: Probe) -> None:
-        await wait_for(
-            name,
-            probe,
+        results = await wait_for(
+            "the cluster is as written",
+            self._look,
             timeout=self._site.limits.kubernetes,
             interval=self._site.limits.interval,
-            hint="talops talos health",
+            hint="talops verify",
             report=self._report.waiting,
         )
+        for result in results:
+            for finding in result.findings:
+                self._report.log(f"{result.name}: {finding.verdict}: {finding}")
+                if finding.verdict is Verdict.WARNING:
+                    self._report.note(f"{result.name}: {finding}", level="warning")
 
-    async def _members(self) -> Ready[None] | NotYet:
-        fleet = Fleet(await self._secrets.require())
-        async with fleet.talos(self._site.cluster.control_planes[0]) as talos:
-            seen = {member.hostname for member in await talos.resources.all(MEMBERS)}
-        wanted = set(self._site.cluster.node_names)
-        if missing := sorted(wanted - seen):
-            return NotYet(f"missing: {', '.join(missing)}")
-        if foreign := sorted(seen - wanted):
-            raise TalopsError(
-                f"nodes that the inventory does not know: {', '.join(foreign)}",
-                hint="add them to nodes.yaml, or reset them: talops talos reset --nodes …",
-            )
-        return Ready(None)
+    async def _look(self) -> Ready[Sequence[CheckResult]] | NotYet:
+        results = await run_checks(verify_checks(self._reach))
+        wrong = failures(results)
+        for finding in wrong:
+            if finding.final:
+                raise TalopsError(finding.what, where=finding.where, hint=finding.hint)
+        await self._show_nodes()
+        if not wrong:
+            return Ready(results)
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        return NotYet(f"{wrong[0]}{more}")
 
-    async def _nodes(self) -> Ready[None] | NotYet:
-        config = load(self._site.kubeconfig, self._site.cluster.name)
-        assert config
-        async with KubeClient(config) as kube:
-            found = {o["metadata"]["name"]: o for o in await kube.list_all("v1", "Node")}
+    async def _show_nodes(self) -> None:
+        seen = await self._reach.kube_nodes()
         for node in self._site.cluster.nodes:
-            state = _ready(found.get(node.name))
-            self._report.node(node.name, kubernetes="Ready" if state == "" else "NotReady")
-        wrong = [w for node in self._site.cluster.nodes for w in self._differences(node, found)]
-        return NotYet("; ".join(wrong)) if wrong else Ready(None)
-
-    def _differences(self, node: Node, found: dict[str, Object]) -> Sequence[str]:
-        seen = found.get(node.name)
-        if seen is None:
-            return [f"{node.name} is not in Kubernetes"]
-        wrong = [f"{node.name}: {reason}"] if (reason := _ready(seen)) else []
-        labels = seen["metadata"].get("labels", {})
-        missing = [key for key, value in node.labels.items() if labels.get(key) != value]
-        wrong += [f"{node.name}: label {key} is missing" for key in missing]
-        version = seen["status"]["nodeInfo"]["kubeletVersion"]
-        if version != self._site.cluster.kubernetes_version:
-            wrong.append(f"{node.name}: kubelet {version}")
-        return wrong
-
-
-def _ready(node: Object | None) -> str:
-    """Why a node is not Ready; empty: it is."""
-    if node is None:
-        return "not registered"
-    for condition in node["status"].get("conditions", []):
-        if condition["type"] == "Ready":
-            return "" if condition["status"] == "True" else str(condition.get("message", "?"))
-    return "no Ready condition yet"
+            ready = node.name in seen and not condition(seen[node.name], "Ready")
+            self._report.node(node.name, kubernetes="Ready" if ready else "NotReady")

@@ -1,0 +1,53 @@
+"""Checks that only the command line can set up, because they open something of their own.
+
+`outside_checks` is the list that `talops preflight` and `talops up` share: a client that brings
+checks of its own (states, Proxmox hosts) adds them here.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from talops.pipeline.checks import Check
+    from talops.stages.checks.ground import Ground
+    from talops.stages.site import Site
+    from talops.statestore.backends.interface import StateBackend
+
+
+def ground_of(site: Site, learn: Callable[..., None]) -> Ground:
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.checks.ground import Ground
+
+    secrets = SecretsFile(site, learn)
+    return Ground(site.cluster, site.root, site, secrets, site.environment)
+
+
+def outside_checks(site: Site, *, strict: bool) -> list[Check]:
+    """`strict`: a held state lock refuses; a run that continues a killed one meets its own."""
+    return [*_state_checks(site, strict=strict)]
+
+
+def tool_checks(ground: Ground) -> list[Check]:
+    from talops.pipeline.checks import Check
+    from talops.stages.checks import inventory, tools
+    from talops.toolchain.install import Toolchain
+
+    return [
+        Check("inventory", lambda: inventory.look(ground)),
+        Check("tools", lambda: tools.look(Toolchain(os.environ))),
+    ]
+
+
+def _state_checks(site: Site, *, strict: bool) -> list[Check]:
+    from talops.cli.state_context import backend_of
+    from talops.pipeline.checks import Check
+    from talops.stages.checks import state
+
+    def backend() -> StateBackend:
+        return backend_of(site.cluster, site.root, site.credentials)
+
+    return [Check("state", lambda: state.look(backend, strict=strict))]

@@ -1,0 +1,102 @@
+"""talops verify: is the cluster what the inventory says?"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.check_output import CheckFormat, CheckOutput, seconds, show
+from talops.cli.options import Directory
+from talops.cli.output import note
+
+if TYPE_CHECKING:
+    from talops.pipeline.checks import CheckResult
+    from talops.stages.site import Site
+
+    Look = Callable[[], Awaitable[Sequence[CheckResult]]]
+
+
+def register(root: typer.Typer) -> None:
+    root.command("verify")(verify)
+
+
+def verify(
+    directory: Directory = None,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="Also run a workload, and take it away again.")
+    ] = False,
+    move_vip: Annotated[
+        bool, typer.Option("--move-vip", help="Also reboot the VIP's holder: the VIP must move.")
+    ] = False,
+    wait: Annotated[
+        str, typer.Option("--wait", help="Keep looking this long until all is well, like 10m.")
+    ] = "0s",
+    count: Annotated[
+        int, typer.Option("--count", help="All must be well so many times in a row.", min=1)
+    ] = 1,
+    interval: Annotated[str, typer.Option("--interval", help="Time between two looks.")] = "5s",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Look until interrupted; print what changes.")
+    ] = False,
+    output: CheckOutput = CheckFormat.TEXT,
+) -> None:
+    """Compare the running cluster with the inventory; only reads, unless a flag asks for more."""
+    from talops.cli.site import site_of
+    from talops.pipeline.checks import failures, settled
+
+    assert directory is not None
+    site = site_of(directory)
+    look = _look(site, smoke=smoke, move_vip=move_vip)
+    pause = max(seconds(interval), 0.1)
+    if watch:
+        asyncio.run(_watch(look, output, pause))
+    results = asyncio.run(
+        settled(look, wait=seconds(wait), count=count, interval=pause, report=_progress)
+    )
+    show(results, output, suite=f"talops verify {site.cluster.name}")
+    if failures(results):
+        raise typer.Exit(1)
+
+
+def _look(site: Site, *, smoke: bool, move_vip: bool) -> Look:
+    from talops.pipeline.checks import masked, run_checks
+    from talops.redaction import Redactor
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.checks.reach import Reach
+    from talops.stages.verify import verify_checks
+
+    redact = Redactor(site.credentials.values())
+    reach = Reach(site, SecretsFile(site, redact.learn))
+
+    async def look() -> Sequence[CheckResult]:
+        checks = verify_checks(reach, run_smoke=smoke, move_vip=move_vip)
+        return masked(await run_checks(checks), redact)
+
+    return look
+
+
+def _progress(results: Sequence[CheckResult], passes: int) -> None:
+    """Only where somebody waits: a single look needs no progress."""
+    from talops.pipeline.checks import failures
+
+    wrong = failures(results)
+    if sys.stderr.isatty():
+        note(f"{passes} in a row" if not wrong else f"not yet: {wrong[0]}")
+
+
+async def _watch(look: Look, output: CheckFormat, pause: float) -> None:
+    before: list[tuple[str, str]] | None = None
+    while True:
+        results = await look()
+        now = [(f"{r.name} {f}", f.verdict.value) for r in results for f in r.findings]
+        if now != before:
+            note(f"{datetime.now(UTC):%H:%M:%S}")
+            show(results, output, suite="talops verify")
+            sys.stdout.flush()
+        before = now
+        await asyncio.sleep(pause)

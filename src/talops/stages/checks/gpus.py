@@ -1,0 +1,45 @@
+"""GPUs of the inventory are capacity that Kubernetes can give to pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.pipeline.checks import failed, passed, skipped, unproven
+from talops.stages.checks import workloads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.inventory.model import Cluster
+    from talops.kube.objects import Object
+    from talops.pipeline.checks import Finding
+    from talops.stages.checks.reach import Reach
+
+RESOURCE = "nvidia.com/gpu"
+
+
+async def look(reach: Reach) -> list[Finding]:
+    if not any(node.gpus for node in reach.site.cluster.nodes):
+        return [skipped("no node of the inventory has a GPU")]
+    async with reach.kube() as kube:
+        nodes = {n["metadata"]["name"]: n for n in await kube.list_all("v1", "Node")}
+        return judge(reach.site.cluster, nodes, run=await workloads.are_run(kube))
+
+
+def judge(cluster: Cluster, seen: Mapping[str, Object], *, run: bool) -> list[Finding]:
+    """`run`: a device plugin could be running; without, missing capacity says nothing."""
+    found = []
+    for node in cluster.nodes:
+        if not node.gpus:
+            continue
+        status = (seen.get(node.name) or {}).get("status") or {}
+        have = int((status.get("allocatable") or {}).get(RESOURCE, 0))
+        if have >= len(node.gpus):
+            found.append(passed(f"{have} {RESOURCE}", node.name))
+        elif not run:
+            found.append(unproven(f"no {RESOURCE} yet: {workloads.NO_CONTROLLERS}", node.name))
+        else:
+            what = f"{have} {RESOURCE}, the inventory gives it {len(node.gpus)}"
+            hint = "look at the device plugin: kubectl -n kube-system get pods -o wide"
+            found.append(failed(what, node.name, hint))
+    return found

@@ -1,0 +1,35 @@
+"""The Image Factory answers, and knows or can be told every schematic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.pipeline.checks import failed, passed
+from talops.talos.image_factory import ImageFactory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.inventory.model import Cluster
+    from talops.pipeline.checks import Finding
+    from talops.stages.checks.ground import Ground
+
+
+async def look(ground: Ground) -> list[Finding]:
+    cluster = ground.cluster
+    factory = ImageFactory(
+        cluster.image_factory_url, ca_file=ground.path_of(cluster.image_factory_ca_file)
+    )
+    wanted = dict.fromkeys(node.image.schematic for node in cluster.nodes)
+    return judge(cluster, {name: await factory.knows(name) for name in wanted}, factory.url)
+
+
+def judge(cluster: Cluster, known: Mapping[str, bool], url: str) -> list[Finding]:
+    """Only what is given by its id alone cannot be registered."""
+    by_id = {node.image.schematic for node in cluster.nodes if node.extensions is None}
+    foreign = [name for name, there in known.items() if not there and name in by_id]
+    hint = "correct schematic_id in nodes.yaml, or give `extensions` instead"
+    found = [failed(f"does not know schematic {name[:12]}", url, hint) for name in foreign]
+    new = sum(1 for there in known.values() if not there)
+    later = f", {new} to be registered" if new else ""
+    return found or [passed(f"answers; {len(known)} schematics{later}", url)]

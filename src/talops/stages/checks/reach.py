@@ -1,0 +1,79 @@
+"""How checks reach the cluster: one certificate and one reading of the secrets for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from talops.errors import TalopsError
+from talops.kube.client import KubeClient
+from talops.kube.kubeconfig import load
+from talops.stages.fleet import Fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from talops.inventory.model import Node
+    from talops.kube.objects import Object
+    from talops.machineconfig.bundle import Bundle
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.site import Site
+    from talops.talos.client import Talos
+
+T = TypeVar("T")
+
+
+class Reach:
+    def __init__(self, site: Site, secrets: SecretsFile) -> None:
+        self.site = site
+        self._secrets = secrets
+        self._fleet: Fleet | None = None
+        self._reading = asyncio.Lock()
+
+    async def bundle(self) -> Bundle:
+        async with self._reading:
+            return await self._secrets.require()
+
+    async def fleet(self) -> Fleet:
+        bundle = await self.bundle()
+        if self._fleet is None:
+            self._fleet = Fleet(bundle)
+        return self._fleet
+
+    async def ask(
+        self, nodes: Iterable[Node], call: Callable[[Talos], Awaitable[T]]
+    ) -> dict[str, T | TalopsError]:
+        """Ask nodes side by side; one that fails gives its error and does not spoil the others."""
+        fleet, listed = await self.fleet(), list(nodes)
+
+        async def one(node: Node) -> T | TalopsError:
+            async with fleet.talos(node) as talos:
+                try:
+                    return await call(talos)
+                except TalopsError as error:
+                    return error
+
+        answers = await asyncio.gather(*(one(node) for node in listed))
+        return {node.name: answer for node, answer in zip(listed, answers, strict=True)}
+
+    def kube(self) -> KubeClient:
+        config = load(self.site.kubeconfig, self.site.cluster.name)
+        if config is None:
+            raise TalopsError(
+                "there is no kubeconfig",
+                where=str(self.site.kubeconfig),
+                hint="talops up --only kubeconfig",
+            )
+        return KubeClient(config)
+
+    async def kube_nodes(self) -> dict[str, Object]:
+        async with self.kube() as kube:
+            return {node["metadata"]["name"]: node for node in await kube.list_all("v1", "Node")}
+
+
+def errors_of(answers: dict[str, T | TalopsError]) -> dict[str, TalopsError]:
+    return {name: answer for name, answer in answers.items() if isinstance(answer, TalopsError)}
+
+
+def values_of(answers: dict[str, T | TalopsError]) -> dict[str, T]:
+    return {name: a for name, a in answers.items() if not isinstance(a, TalopsError)}

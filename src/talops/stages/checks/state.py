@@ -1,0 +1,37 @@
+"""The states can be read, and nobody holds one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.pipeline.checks import failed, passed, warning
+from talops.statestore.backends.interface import held_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from talops.pipeline.checks import Finding
+    from talops.statestore.backends.interface import StateBackend, StateInfo
+
+
+async def look(open_backend: Callable[[], StateBackend], *, strict: bool) -> list[Finding]:
+    backend = open_backend()
+    try:
+        return judge(await backend.overview(), backend.place, strict=strict)
+    finally:
+        await backend.close()
+
+
+def judge(states: Sequence[StateInfo], place: str, *, strict: bool) -> list[Finding]:
+    """`strict`: a lock refuses. A run that continues a killed one meets its own."""
+    found: list[Finding] = []
+    for state in states:
+        if state.problem:
+            hint = f"talops state versions {state.name}, then talops state rollback"
+            found.append(failed(f"{state.name} is damaged: {state.problem}", place, hint))
+        if state.lock:
+            held = held_error(state.name, state.lock)
+            make = failed if strict else warning
+            found.append(make(held.what, place, held.hint))
+    made = sum(1 for state in states if state.exists)
+    return found or [passed(f"can be read and are unlocked; {made} of {len(states)} made", place)]

@@ -1,0 +1,33 @@
+"""The programs that talops runs, in versions that fit."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from talops.pipeline.checks import passed, warning
+from talops.toolchain.engine import find_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.pipeline.checks import Finding
+    from talops.toolchain.install import Toolchain
+    from talops.toolchain.locate import Found
+
+NEEDED = ("sops",)
+
+
+async def look(toolchain: Toolchain) -> list[Finding]:
+    found = await asyncio.gather(find_engine(toolchain), *map(toolchain.find, NEEDED))
+    return judge(dict(zip(("tofu", *NEEDED), found, strict=True)))
+
+
+def judge(found: Mapping[str, Found | None]) -> list[Finding]:
+    """What is missing is fetched or built on first use: a delay, not a refusal."""
+    return [
+        passed(f"{tool.name} {tool.version}", str(tool.path))
+        if tool
+        else warning(f"{name} is not here yet", hint=f"talops tools install {name}")
+        for name, tool in found.items()
+    ]

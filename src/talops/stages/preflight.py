@@ -1,0 +1,67 @@
+"""Stage `preflight`: what the run needs is there, or all that is missing is named at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.errors import PreflightError, TalopsError
+from talops.pipeline.checks import Check, Verdict, failures, run_checks
+from talops.stages.checks import addresses, age_key, clock, git, images, ports
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.pipeline.checks import CheckResult, Finding
+    from talops.pipeline.stage import Change, Reporter
+    from talops.stages.checks.ground import Ground
+
+
+def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:
+    """What every run needs. Callers add what only they can open: states, Proxmox, programs."""
+    return [
+        Check("secrets", lambda: age_key.look(ground, thorough=thorough)),
+        Check("images", lambda: images.look(ground)),
+        Check("addresses", lambda: addresses.look(ground)),
+        Check("clock", lambda: clock.look(ground)),
+        Check("ports", lambda: ports.look(ground)),
+        Check("git", lambda: git.look(ground)),
+    ]
+
+
+def refusal(wrong: Sequence[Finding]) -> PreflightError:
+    """All of them in one error; the first one's place and advice lead."""
+    lines = [f"{finding}" + (f" — {finding.hint}" if finding.hint else "") for finding in wrong]
+    count = f"{len(wrong)} things are in the way" if len(wrong) > 1 else "something is in the way"
+    return PreflightError(f"{count}:\n  " + "\n  ".join(lines), hint="talops preflight")
+
+
+class Preflight:
+    """Looks and refuses; it changes nothing, and a look is all of it."""
+
+    name = "preflight"
+    independent = False
+
+    def __init__(self, checks: Sequence[Check], report: Reporter) -> None:
+        self._checks = checks
+        self._report = report
+
+    async def observe(self) -> Sequence[CheckResult]:
+        return await run_checks(self._checks)
+
+    def plan(self, facts: Sequence[CheckResult]) -> list[Change]:
+        wrong = failures(facts)
+        if wrong:
+            raise refusal(wrong)
+        for result in facts:
+            for finding in result.findings:
+                self._report.log(f"{result.name}: {finding.verdict}: {finding}")
+                if finding.verdict is Verdict.WARNING:
+                    hint = finding.hint
+                    self._report.note(f"{result.name}: {finding}", level="warning", hint=hint)
+        return []
+
+    async def apply(self, change: Change) -> None:
+        raise TalopsError(f"preflight changes nothing, and was asked to {change}")
+
+    async def verify(self) -> None:
+        """What was seen when the run began is what counts: later stages prove their own goals."""

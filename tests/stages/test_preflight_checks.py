@@ -1,0 +1,156 @@
+"""What the checks of `talops preflight` make of what they see."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from talops.errors import PreflightError, TalopsError, UnreachableError
+from talops.inventory.model import Repository
+from talops.pipeline.checks import CheckResult, failed, passed, warning
+from talops.pipeline.stage import Reporter
+from talops.stages.checks import addresses, age_key, clock, git, images, ports, state, tools
+from talops.stages.fleet import Configured, Silent, Waiting
+from talops.stages.preflight import Preflight
+from talops.statestore.backends.interface import StateInfo
+
+if TYPE_CHECKING:
+    from tests.stages.conftest import Example
+
+    from talops.events import Event
+    from talops.pipeline.checks import Finding
+
+SILENT = Silent(UnreachableError("connection refused"))
+
+
+def verdicts(findings: list[Finding]) -> list[str]:
+    return [finding.verdict.value for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("inventory", "state", "founded", "expected"),
+    [
+        ("ha", SILENT, False, ["skipped"]),
+        ("ha", SILENT, True, ["warning"] * 6),
+        ("ha", Waiting(), False, ["passed"]),
+        ("ha", Configured("", None), True, ["passed"]),
+        ("ha", TalopsError("belongs to another cluster"), False, ["failed"] * 6),
+        ("bare-metal", SILENT, False, ["failed"]),
+    ],
+)
+def test_who_answers(
+    example: Example, inventory: str, state: object, founded: bool, expected: list[str]
+) -> None:
+    """No VM yet is normal; a silent machine, or one of another cluster, is not."""
+    cluster = example(inventory)
+    seen = {node.name: state for node in cluster.nodes}
+    found = verdicts(addresses.judge(cluster, seen, founded=founded))  # type: ignore[arg-type]  # rows of several types
+    assert found == (expected if inventory == "ha" else expected * len(cluster.nodes))
+
+
+@pytest.mark.parametrize(
+    ("skew", "expected"),
+    [(0.4, "passed"), (-30.0, "warning"), (300.0, "failed"), (None, "unproven")],
+)
+def test_clock_skew(skew: float | None, expected: str) -> None:
+    """A minute is odd, more breaks certificates; no answer is no agreement."""
+    assert verdicts(clock.judge({"Proxmox": skew})) == [expected]
+
+
+def test_ports_name_the_key_to_correct(example: Example) -> None:
+    """Each address with the inventory's key it comes from."""
+    places = ports.wanted(example("ha"))
+    assert places["proxmox_api_url"] == ("pve.example", 8006)
+    assert places["image_factory_url"][1] == 443
+    errors = {**dict.fromkeys(places), "proxmox_api_url": "refused"}
+    found = ports.judge(places, errors)
+    assert verdicts(found) == ["failed", "passed"]
+    assert "proxmox_api_url" in str(found[0].hint)
+
+
+def test_the_vip_must_be_free() -> None:
+    """Somebody who answers there before the cluster exists is somebody else."""
+    assert ports.judge_vip("10.0.0.1", taken=True).verdict == "failed"
+    assert ports.judge_vip("10.0.0.1", taken=False).verdict == "passed"
+
+
+def _sealed(recipient: str) -> str:
+    return json.dumps({"sops": {"mac": "x", "age": [{"recipient": recipient}]}})
+
+
+def test_the_age_key_fits_every_file() -> None:
+    """Made for another key, not encrypted at all, not readable."""
+    texts = {
+        "a.sops.json": _sealed("age1us"),
+        "b.sops.json": _sealed("age1them"),
+        "c.sops.json": "{}",
+        "d.sops.json": "{",
+    }
+    found = {str(f.where): f.what for f in age_key.judge(texts, frozenset({"age1us"}))}
+    assert found["b.sops.json"] == "is for another age key"
+    assert found["c.sops.json"] == "is named as encrypted and is not"
+    assert "cannot be parsed" in found["d.sops.json"]
+    good = age_key.judge({"a.sops.json": _sealed("age1us")}, frozenset({"age1us"}))
+    assert verdicts(good) == ["passed"]
+
+
+def test_only_schematics_given_by_id_must_be_known(example: Example) -> None:
+    """The others are registered on the way."""
+    ha = example("ha")
+    schematic = ha.nodes[0].image.schematic
+    assert verdicts(images.judge(ha, {schematic: False}, "https://factory")) == ["passed"]
+
+
+LOCK = {"ID": "1-2", "Who": "me@here", "Operation": "apply"}
+
+
+@pytest.mark.parametrize(
+    ("info", "strict", "expected"),
+    [
+        (StateInfo("a", 3, "l"), True, "passed"),
+        (StateInfo("a"), True, "passed"),
+        (StateInfo("a", 3, "l", lock=LOCK), True, "failed"),
+        (StateInfo("a", 3, "l", lock=LOCK), False, "warning"),
+        (StateInfo("a", problem="no JSON"), False, "failed"),
+    ],
+)
+def test_states(info: StateInfo, strict: bool, expected: str) -> None:
+    """Readable and unlocked; a run that continues may meet its own lock."""
+    (found,) = state.judge([info], "here", strict=strict)
+    assert found.verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "answer", "expected"),
+    [
+        (0, "abc\trefs/heads/main", "passed"),
+        (0, "abc\trefs/heads/other", "warning"),
+        (0, "", "warning"),
+        (128, "fatal: could not read", "failed"),
+    ],
+)
+def test_git(code: int, answer: str, expected: str) -> None:
+    """The branch that Flux will read is there, not yet there, or out of reach."""
+    found = git.judge(Repository("a/b", "main", private=False), "url", code, answer)
+    assert verdicts(found) == [expected]
+
+
+def test_missing_tools_are_fetched_later() -> None:
+    """A delay, not a refusal."""
+    assert verdicts(tools.judge({"sops": None})) == ["warning"]
+
+
+def test_preflight_refuses_with_everything_at_once() -> None:
+    """All findings in one error of exit code 4, and warnings as notes."""
+    said: list[Event] = []
+    stage = Preflight([], Reporter("preflight", said.append))
+    bad = CheckResult("a", (failed("one", "here", "do this"), passed("fine")))
+    with pytest.raises(PreflightError) as refused:
+        stage.plan([bad, CheckResult("b", (failed("two"),))])
+    assert refused.value.exit_code == 4
+    assert "here: one — do this" in refused.value.what
+    assert "two" in refused.value.what
+    assert stage.plan([CheckResult("c", (warning("careful"),))]) == []
+    assert any("careful" in str(event) for event in said)

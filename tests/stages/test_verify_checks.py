@@ -1,0 +1,296 @@
+"""What the checks of `talops verify` make of what they see: facts in, findings out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.stages.conftest import Example, kube_nodes
+
+from talops.pipeline.checks import CheckResult, Finding, Verdict
+from talops.stages.checks import (
+    api,
+    certificates,
+    endpoint,
+    etcd,
+    flux,
+    gpus,
+    members,
+    nodes,
+    smoke,
+    storage,
+    versions,
+)
+from talops.talos.calls.etcd import EtcdAlarm, EtcdMember, EtcdStatus
+from talops.talos.kinds import Member
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.inventory.model import Cluster
+
+
+def verdict(findings: Sequence[Finding]) -> Verdict:
+    return CheckResult("x", tuple(findings)).verdict
+
+
+def words(findings: Sequence[Finding]) -> str:
+    return "\n".join(map(str, findings))
+
+
+def _members(cluster: Cluster) -> list[Member]:
+    kinds = {True: "control plane", False: "worker"}
+    return [
+        Member(n.name, n.name, n.name, (n.address,), kinds[n.controller], "Talos")
+        for n in cluster.nodes
+    ]
+
+
+def test_members_are_the_inventory(example: Example) -> None:
+    """Nobody missing, nobody foreign, roles and addresses as written."""
+    ha = example("ha")
+    assert verdict(members.judge(ha, {"ha-cp-1": _members(ha)})) is Verdict.PASSED
+
+
+@pytest.mark.parametrize(
+    ("change", "says", "final"),
+    [
+        ("drop", "ha-w-1 is no Talos member", False),
+        ("foreign", "stranger is a Talos member and not in the inventory", True),
+        ("role", "ha-w-1 is control plane, the inventory says worker", True),
+        ("address", "ha-w-1 has 10.30.0.22, the inventory says 10.30.0.21", False),
+    ],
+)
+def test_members_that_differ(example: Example, change: str, says: str, final: bool) -> None:
+    """Each difference is named; only what waiting cannot heal is final."""
+    ha = example("ha")
+    seen = {member.hostname: member for member in _members(ha)}
+    if change == "drop":
+        del seen["ha-w-1"]
+    elif change == "foreign":
+        seen["stranger"] = replace(seen["ha-w-1"], hostname="stranger")
+    elif change == "role":
+        seen["ha-w-1"] = replace(seen["ha-w-1"], machine_type="control plane")
+    else:
+        seen["ha-w-1"] = replace(seen["ha-w-1"], addresses=seen["ha-w-2"].addresses)
+    found = members.judge(ha, {"ha-cp-1": list(seen.values())})
+    assert says in words(found)
+    assert [f.final for f in found] == [final]
+
+
+def test_versions_name_every_place_that_differs(example: Example) -> None:
+    """Talos and Kubernetes apart."""
+    ha = example("ha")
+    talos = {"ha-cp-1": ha.talos_version, "ha-w-1": "v1.12.0"}
+    found = versions.judge(ha, talos, {"the API server": ha.kubernetes_version})
+    assert "ha-w-1 runs Talos v1.12.0, the inventory says v1.13.9" in words(found)
+    assert "Kubernetes v1.36.3 in 1 places" in words(found)
+    assert verdict(found) is Verdict.FAILED
+
+
+PLANES = ("cp-1", "cp-2", "cp-3")
+
+
+def _etcd(**changes: Any) -> dict[str, etcd.Answer]:
+    status = EtcdStatus(1, 7, "3.6", "3.6", 2**21, 2**20, 900, 3, 900, False, ())
+    listed = [EtcdMember(i, name, (), (), False) for i, name in enumerate(PLANES)]
+    answer = etcd.Answer(replace(status, **changes), listed, [])
+    whole = etcd.Answer(status, listed, [])
+    return {"cp-1": answer, "cp-2": whole, "cp-3": whole}
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        (_etcd(leader=0), "cp-1: sees no leader"),
+        (_etcd(leader=9), "the members follow 2 different leaders"),
+        (_etcd(errors=("no space",)), "cp-1: no space"),
+        (_etcd(raft_applied_index=900 + etcd.LAG + 1), "cp-2: is 5001 entries behind"),
+    ],
+)
+def test_etcd_that_is_not_well(answers: dict[str, etcd.Answer], says: str) -> None:
+    """Leader, errors, agreement and lag."""
+    found = etcd.judge(set(PLANES), answers)
+    assert says in words(found)
+    assert verdict(found) is Verdict.FAILED
+
+
+def test_etcd_membership_and_alarms() -> None:
+    """Members are the control planes, and an alarm is never overlooked."""
+    well = _etcd()
+    assert verdict(etcd.judge(set(PLANES), well)) is Verdict.PASSED
+    assert "cp-4 is no etcd member" in words(etcd.judge({*PLANES, "cp-4"}, well))
+    foreign = etcd.judge({"cp-1", "cp-2"}, well)
+    assert "cp-3 is an etcd member and no control plane" in words(foreign)
+    alarmed = {**well, "cp-1": replace(well["cp-1"], alarms=[EtcdAlarm(1, "NOSPACE")])}
+    assert "the alarm NOSPACE" in words(etcd.judge(set(PLANES), alarmed))
+    learner = replace(well["cp-1"].members[1], learner=True)
+    learning = replace(well["cp-1"], members=[well["cp-1"].members[0], learner])
+    assert "cp-2 is still a learner" in words(etcd.judge({"cp-1", "cp-2"}, {"cp-1": learning}))
+
+
+def test_two_sets_of_members_are_a_split_brain() -> None:
+    """Each side alone would look healthy."""
+    well = _etcd()
+    other = [replace(member, id=member.id + 100) for member in well["cp-1"].members]
+    split = {**well, "cp-3": replace(well["cp-3"], members=other)}
+    assert "different sets of members" in words(etcd.judge(set(PLANES), split))
+
+
+def test_nodes_as_written(example: Example) -> None:
+    """Ready, roles, labels, taints."""
+    for name in ("ha", "gpu", "single"):
+        cluster = example(name)
+        assert verdict(nodes.judge(cluster, kube_nodes(cluster))) is Verdict.PASSED
+
+
+@pytest.mark.parametrize(
+    ("node", "path", "value", "says", "grave"),
+    [
+        ("gpu-w-1", ("spec", "taints"), [], "taint nvidia.com/gpu=present:NoSchedule", "failed"),
+        ("gpu-cp-1", ("metadata", "labels"), {}, "its role is not controlplane", "failed"),
+        ("gpu-w-1", ("spec", "unschedulable"), True, "is cordoned", "warning"),
+        (
+            "gpu-w-1",
+            ("status", "conditions"),
+            [{"type": "Ready", "status": "False", "reason": "KubeletNotReady"}],
+            "not Ready: KubeletNotReady",
+            "failed",
+        ),
+        ("gpu-w-1", ("status", "conditions"), [], "no condition Ready yet", "failed"),
+        (
+            "gpu-cp-1",
+            ("spec", "taints"),
+            [
+                {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"},
+                {"key": "mine", "effect": "NoExecute"},
+                {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"},
+            ],
+            "taint mine:NoExecute is not in the inventory",
+            "warning",
+        ),
+    ],
+)
+def test_a_node_that_differs(
+    example: Example, node: str, path: tuple[str, str], value: object, says: str, grave: str
+) -> None:
+    """One field changed, one finding."""
+    gpu = example("gpu")
+    seen = kube_nodes(gpu)
+    seen[node][path[0]][path[1]] = value
+    found = nodes.judge(gpu, seen)
+    assert says in words(found)
+    assert [f.verdict for f in found] == [grave]
+
+
+def test_nodes_missing_and_foreign(example: Example) -> None:
+    """Both are differences; only the foreign one is final."""
+    ha = example("ha")
+    seen = kube_nodes(ha)
+    seen["stranger"] = seen.pop("ha-w-1")
+    found = nodes.judge(ha, seen)
+    assert [(str(f), f.final) for f in found] == [
+        ("ha-w-1 is not in Kubernetes", False),
+        ("stranger is in Kubernetes and not in the inventory", True),
+    ]
+
+
+def test_the_calendar_comes_in_order() -> None:
+    """Ended fails, ending soon warns, the rest is listed."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    month = timedelta(days=30)
+    rows = [
+        certificates.Ending("later", now + timedelta(days=400), month, "h"),
+        certificates.Ending("soon", now + timedelta(days=3), month, "renew it"),
+        certificates.Ending("ended", now - timedelta(days=1), month, "h"),
+        certificates.Ending("renewed by Talos", now + timedelta(hours=5), timedelta(), "h"),
+    ]
+    found = certificates.judge(rows, now)
+    assert [f.verdict.value for f in found] == ["failed", "passed", "warning", "passed"]
+    assert str(found[2]) == "soon ends on 2026-01-04, in 3 days"
+    assert "in 5 hours" in str(found[1])
+
+
+@pytest.mark.parametrize(
+    ("holders", "expected"),
+    [(["cp-1"], Verdict.PASSED), ([], Verdict.UNPROVEN), (["cp-1", "cp-2"], Verdict.FAILED)],
+)
+def test_one_holds_the_vip(example: Example, holders: list[str], expected: Verdict) -> None:
+    """Two holders are a broken network; none that says so proves nothing."""
+    assert verdict(endpoint.judge_holders(example("ha"), holders)) is expected
+
+
+def test_api_behind_another_endpoint() -> None:
+    """A kubeconfig of somewhere else is final; failing parts are named."""
+    assert verdict(api.judge("https://a:6443", "https://a:6443", [])) is Verdict.PASSED
+    found = api.judge("https://b:6443", "https://a:6443", ["etcd"])
+    assert "check etcd fails" in words(found)
+    assert "leads to https://b:6443" in words(found)
+
+
+@pytest.mark.parametrize(
+    ("have", "run", "expected"),
+    [
+        ("1", True, "passed"),
+        ("0", True, "failed"),
+        ("0", False, "unproven"),
+        ("2", False, "passed"),
+    ],
+)
+def test_gpu_capacity(example: Example, have: str, run: bool, expected: str) -> None:
+    """Missing capacity fails only where a device plugin could run."""
+    gpu = example("gpu")
+    seen = kube_nodes(gpu)
+    for node in seen.values():
+        node["status"]["allocatable"] = {gpus.RESOURCE: have}
+    assert {f.verdict for f in gpus.judge(gpu, seen, run=run)} == {expected}
+
+
+def _flux(kind: str, ready: str | None, **spec: Any) -> dict[str, Any]:
+    conditions = [{"type": "Ready", "status": ready, "reason": "Why"}] if ready else []
+    meta = {"name": "apps", "namespace": "flux-system"}
+    return {"kind": kind, "metadata": meta, "spec": spec, "status": {"conditions": conditions}}
+
+
+@pytest.mark.parametrize(
+    ("obj", "run", "expected", "says"),
+    [
+        (_flux("GitRepository", "True"), True, "passed", "Ready"),
+        (
+            _flux("Kustomization", "True", decryption={"provider": "sops"}),
+            True,
+            "passed",
+            "decrypt",
+        ),
+        (_flux("Kustomization", "False"), True, "failed", "Why"),
+        (_flux("Kustomization", None), True, "failed", "no condition Ready yet"),
+        (_flux("Kustomization", None), False, "unproven", "no controller manager"),
+        (_flux("Kustomization", "True", suspend=True), True, "warning", "suspended"),
+    ],
+)
+def test_flux_objects(obj: dict[str, Any], run: bool, expected: str, says: str) -> None:
+    """Ready, broken, untouched, suspended."""
+    (found,) = flux.judge([obj], run=run)
+    assert found.verdict == expected
+    assert says in found.what
+
+
+def test_storage_class() -> None:
+    """Only one of the plugin counts."""
+    ours = {"metadata": {"name": "fast"}, "provisioner": storage.PROVISIONER}
+    other = {"metadata": {"name": "other"}, "provisioner": "x"}
+    assert verdict(storage.judge([other, ours])) is Verdict.PASSED
+    assert verdict(storage.judge([other])) is Verdict.WARNING
+
+
+def test_the_smoke_workload_belongs_together() -> None:
+    """The service selects the server alone, and the job asks for it by its DNS name."""
+    service, deployment, job = smoke.workload("space", "cafe")
+    selector = service["spec"]["selector"]
+    assert deployment["spec"]["template"]["metadata"]["labels"] == selector
+    assert job["spec"]["template"]["metadata"]["labels"] != selector
+    command = job["spec"]["template"]["spec"]["containers"][0]["command"][-1]
+    assert "http://talops-smoke.space.svc:8080" in command
+    assert "cafe" in command
