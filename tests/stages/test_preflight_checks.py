@@ -133,7 +133,19 @@ def test_states(info: StateInfo, strict: bool, expected: str) -> None:
 )
 def test_git(code: int, answer: str, expected: str) -> None:
     """The branch that Flux will read is there, not yet there, or out of reach."""
-    found = git.judge(Repository("a/b", "main", private=False), "url", code, answer)
+    repository = Repository(
+        name="a/b",
+        branch="main",
+        private=False,
+        url="https://git.example/a/b",
+        path="kubernetes/flux/cluster",
+        install="manifest",
+        credentials=None,
+        ca_file=None,
+        known_hosts=None,
+        interval="1h",
+    )
+    found = git.judge(repository, "url", code, answer)
     assert verdicts(found) == [expected]
 
 
