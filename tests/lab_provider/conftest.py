@@ -82,7 +82,7 @@ class Workspace:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=280,
         )
         return Result(done.returncode, done.stdout + done.stderr)
 

@@ -76,7 +76,7 @@ async def plugin(**environment: str) -> AsyncIterator[list[str]]:
     )
     assert process.stdout is not None
     try:
-        line = await asyncio.wait_for(process.stdout.readline(), 30)
+        line = await asyncio.wait_for(process.stdout.readline(), 120)
         yield line.decode().rstrip("\n").split("|")
     finally:
         if process.returncode is None:
@@ -86,7 +86,7 @@ async def plugin(**environment: str) -> AsyncIterator[list[str]]:
 
 async def ask(channel: Channel, method: str, asks: Any, answers: Any) -> dict[str, Any]:
     call: Any = UnaryUnaryMethod(channel, method, asks, answers)
-    reply: dict[str, Any] = await asyncio.wait_for(call({}), 30)
+    reply: dict[str, Any] = await asyncio.wait_for(call({}), 120)
     return reply
 
 

@@ -15,9 +15,12 @@ pytestmark = pytest.mark.slow
 
 ONLINE = ["PUT config"]
 RESTART = ["PUT config", "POST status/stop", "POST status/start"]
+MOVE = ["PUT config", "POST status/stop", "POST move_disk", "POST status/start"]
 GROW = ["PUT config", "PUT resize", "PUT config"]
 NETWORK = "  network_device {\n"
 CPU = "cores = 4"
+STORE_OF_DISK = 'datastore_id = "local-lvm"\n    size'
+STORE_OF_EFI = 'datastore_id = "local-lvm"\n    type'
 SIZE = "size         = 20"
 INITIALIZATION = """
   initialization {
@@ -81,6 +84,11 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
     "second disk": (
         [(NETWORK, '  disk {\n    interface = "scsi1"\n    size = 5\n  }\n' + NETWORK)],
         ONLINE,
+    ),
+    "disk to another datastore": ([(STORE_OF_DISK, STORE_OF_DISK.replace("-lvm", ""))], MOVE),
+    "EFI disk to another datastore": (
+        [(STORE_OF_EFI, STORE_OF_EFI.replace("-lvm", ""))],
+        MOVE,
     ),
     "cores and disk growth": (
         [(CPU, "cores = 2"), (SIZE, "size         = 30")],
