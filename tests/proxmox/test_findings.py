@@ -72,6 +72,13 @@ def test_what_layer_one_makes_is_not_missing() -> None:
     assert findings(wanted, facts(wanted, mappings=())) == []
 
 
+def test_a_vm_without_an_address_collides_with_none() -> None:
+    """VMs beside the cluster name none, and interfaces without one are many."""
+    wanted = plan([vm(address="")])
+    bare = replace(BRIDGE, name="eno1", type="eth", address="")
+    assert findings(wanted, facts(wanted, interfaces=(BRIDGE, bare))) == []
+
+
 def test_rights_on_a_pool_are_enough_for_its_vms() -> None:
     """Whoever may work in the pool needs no rights on all VMs, but for seeing them."""
     wanted = plan([vm(pool="k8s")])

@@ -80,7 +80,7 @@ CAPACITY: list[Row] = [
         "storage",
         "error",
         "may not see it",
-        "Datastore.Audit",
+        "rights on /storage/local-lvm",
     ),
     (
         P,

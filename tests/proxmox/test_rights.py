@@ -125,7 +125,7 @@ def test_an_older_proxmox_gets_the_older_name() -> None:
         ),
         (
             pveum.acl_line(Grant("/vms", "R", propagate=True), "me@pve!t"),
-            "pveum acl modify /vms --users me@pve --tokens 'me@pve!t' --roles R --propagate 1",
+            "pveum acl modify /vms --tokens 'me@pve!t' --roles R --propagate 1",
         ),
         (
             pveum.acl_line(Grant("/", "R", propagate=False), "me@pve"),
@@ -140,3 +140,18 @@ def test_an_older_proxmox_gets_the_older_name() -> None:
 def test_lines_can_be_typed(line: str, text: str) -> None:
     """Quoted as a shell wants it: a token's name has an exclamation mark."""
     assert line == text
+
+
+@pytest.mark.parametrize(
+    ("who", "subjects"),
+    [
+        ("me@pve", ["--users me@pve"]),
+        ("me@pve!t", ["--tokens 'me@pve!t'", "--users me@pve"]),
+        ("root@pam!t", ["--tokens 'root@pam!t'"]),
+    ],
+)
+def test_a_token_needs_its_user(who: str, subjects: list[str]) -> None:
+    """Root has all rights by itself; another user's entry comes with a warning."""
+    lines = pveum.acl_lines(Grant("/vms", "R", propagate=True), who)
+    assert all(subject in line for subject, line in zip(subjects, lines, strict=True))
+    assert all(pveum.ONLY_IF in line for line in lines[1:])

@@ -35,16 +35,27 @@ def token_line(user: str, name: str, comment: str) -> str:
     )
 
 
+ROOT = "root@pam"
+ONLY_IF = "# only if the user lacks it too: this replaces what it inherits here"
+
+
 def acl_line(grant: Grant, who: str) -> str:
-    """For a token also its user: a token never has more rights than the user it belongs to."""
-    user, _, token = who.partition("!")
-    subject = f"--users {shlex.quote(user)}"
-    if token:
-        subject += f" --tokens {shlex.quote(who)}"
+    """`who` is a user, or a token by its full name."""
+    kind = "tokens" if "!" in who else "users"
     return (
-        f"pveum acl modify {shlex.quote(grant.path)} {subject} --roles {grant.role} "
-        f"--propagate {int(grant.propagate)}"
+        f"pveum acl modify {shlex.quote(grant.path)} --{kind} {shlex.quote(who)} "
+        f"--roles {grant.role} --propagate {int(grant.propagate)}"
     )
+
+
+def acl_lines(grant: Grant, who: str) -> list[str]:
+    """A token may have rights of its own, and never more than its user; which of the two lacks
+    them, a token cannot see.
+    """
+    user, _, token = who.partition("!")
+    if not token or user == ROOT:
+        return [acl_line(grant, who)]
+    return [acl_line(grant, who), f"{acl_line(grant, user)}  {ONLY_IF}"]
 
 
 def content_line(storage: str, content: Iterable[str]) -> str:

@@ -48,7 +48,6 @@ VM_RIGHTS = {
     "VM.Config.Disk": "disks and boot order",
     "VM.Config.Network": "network cards",
     "VM.Config.HWType": "machine type, SCSI controller, serial port, PCI devices",
-    "VM.Config.CDROM": "CD-ROM and cloud-init drives",
 }
 
 
@@ -74,6 +73,8 @@ def needs(wanted: Wanted) -> tuple[Need, ...]:
 
 def _vms(wanted: Wanted) -> Iterator[Need]:
     rights = dict(VM_RIGHTS)
+    if wanted.static_boot or any(image.content == "iso" for image in wanted.images):
+        rights["VM.Config.CDROM"] = "CD-ROM and cloud-init drives"
     if wanted.static_boot:
         rights["VM.Config.Cloudinit"] = "the drive that gives a node its first address"
     if len(wanted.hosts) > 1:
@@ -95,9 +96,8 @@ def _vms(wanted: Wanted) -> Iterator[Need]:
 
 def _disks(wanted: Wanted) -> Iterator[Need]:
     for storage in sorted({vm.storage for vm in wanted.vms}):
-        path = f"/storage/{storage}"
-        yield Need(path, "Datastore.AllocateSpace", "make the VMs' disks", "Disks")
-        yield Need(path, "Datastore.Audit", "see the storage and its free space", "Disks")
+        why = "make the VMs' disks, and see the storage"
+        yield Need(f"/storage/{storage}", "Datastore.AllocateSpace", why, "Disks")
 
 
 def _images(wanted: Wanted) -> Iterator[Need]:

@@ -152,7 +152,7 @@ def _invisible(facts: Facts, host: str, name: str) -> Finding:
         )
     else:
         what = f"{host} shows no storage {name}: {facts.who} may not see it, if it is there"
-        fix = f"grant Datastore.Audit on /storage/{name} (see above), then check again"
+        fix = f"grant the rights on /storage/{name} that are named above, then check again"
     return Finding("storage", what, fix, host)
 
 

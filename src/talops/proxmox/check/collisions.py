@@ -84,7 +84,7 @@ def _same(vm: WantedVm, guest: Guest) -> Iterator[Finding]:
 
 
 def _hosts_own(vm: WantedVm, facts: Facts) -> Iterator[Finding]:
-    if isinstance(facts.interfaces, Unread):
+    if isinstance(facts.interfaces, Unread) or not vm.address:
         return
     for interface in facts.interfaces:
         if interface.address == vm.address:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from talops.proxmox.facts import Facts, Held
-    from talops.proxmox.rights import Need
+    from talops.proxmox.rights import Grant, Need
     from talops.proxmox.wanted import Wanted
 
 ROLE_PREFIX = "Talops"
@@ -45,41 +45,53 @@ def privileges(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
     if lacking and not any(facts.permissions.values()):
         yield _nothing(wanted, facts)
         return
-    for path, role in dict.fromkeys((need.path, need.role) for need in lacking):
-        group = [need for need in lacking if (need.path, need.role) == (path, role)]
-        yield _grouped(wanted, facts, group)
+    for path in dict.fromkeys(need.path for need in lacking):
+        yield _on_path(wanted, facts, [need for need in lacking if need.path == path])
     yield from _root_only(wanted, facts)
 
 
 def _nothing(wanted: Wanted, facts: Facts) -> Finding:
-    asked = needs(wanted)
-    made = [line for name in roles(asked, ROLE_PREFIX) for line in _role_lines(asked, name, facts)]
-    granted = [pveum.acl_line(grant, facts.who) for grant in grants(asked, ROLE_PREFIX)]
+    given = grants(needs(wanted), ROLE_PREFIX)
     return Finding(
         "no-privileges",
         f"{facts.who} has no privilege on anything the plan needs: it sees no template and no VM, "
         "and Proxmox shows it empty lists instead of refusing",
         "as an administrator: talops host prepare --user root@pam; or on the host:\n"
-        + "\n".join(made + granted),
+        + "\n".join(_lines(wanted, facts, given)),
         facts.endpoint,
     )
 
 
-def _grouped(wanted: Wanted, facts: Facts, group: list[Need]) -> Finding:
-    """What one role on one path would grant is mended together."""
-    asked, first = needs(wanted), group[0]
-    role = f"{ROLE_PREFIX}{first.role}"
-    grant = next(g for g in grants(asked, ROLE_PREFIX) if (g.path, g.role) == (first.path, role))
+def _on_path(wanted: Wanted, facts: Facts, group: list[Need]) -> Finding:
     named = ", ".join(f"{need.privilege} ({need.why})" for need in group)
     unseen = any(need.privilege == "VM.Audit" for need in group)
     blind = "; without VM.Audit it sees no template and no VM" if unseen else ""
+    path = group[0].path
     return Finding(
         "privilege",
         f"{facts.who} lacks {named}{blind}",
-        "\n".join([*_role_lines(asked, role, facts), pveum.acl_line(grant, facts.who)]),
-        first.path,
+        "\n".join(_lines(wanted, facts, _affected(wanted, path))),
+        path,
         Severity.ERROR if any(need.required for need in group) else Severity.WARNING,
     )
+
+
+def _affected(wanted: Wanted, path: str) -> tuple[Grant, ...]:
+    """An entry on a path hides what is inherited there, and below if it propagates: whatever else
+    is needed there is granted with it.
+    """
+    every = grants(needs(wanted), ROLE_PREFIX)
+    here = [grant for grant in every if grant.path == path]
+    deep = path != "/" and any(grant.propagate for grant in here)
+    below = [grant for grant in every if deep and grant.path.startswith(f"{path}/")]
+    return (*here, *below)
+
+
+def _lines(wanted: Wanted, facts: Facts, given: tuple[Grant, ...]) -> list[str]:
+    asked = needs(wanted)
+    names = dict.fromkeys(grant.role for grant in given)
+    made = [line for name in names for line in _role_lines(asked, name, facts)]
+    return made + [line for grant in given for line in pveum.acl_lines(grant, facts.who)]
 
 
 def _role_lines(asked: tuple[Need, ...], role: str, facts: Facts) -> list[str]:
