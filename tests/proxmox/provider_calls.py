@@ -23,6 +23,8 @@ async def life_of_a_vm(client: Client, url: str) -> None:
     await client.get(f"{here}/config")
     await tasks.run(client, "POST", f"{here}/status/start")
     await client.ask("PUT", f"{here}/config", {"name": "demo-cp-1", "tags": "demo;talos"})
+    await client.ask("PUT", f"{here}/config", {"ide3": f"file={ISO},media=cdrom,"})
+    await client.ask("PUT", f"{here}/cloudinit")
     await tasks.run(client, "PUT", f"{here}/resize", {"disk": "scsi0", "size": 40 << 30})
     await tasks.run(client, "POST", f"{here}/status/stop")
     await tasks.run(client, "DELETE", here, {"purge": 1, "destroy-unreferenced-disks": 1})

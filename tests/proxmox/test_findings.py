@@ -88,13 +88,6 @@ def test_rights_on_a_pool_are_enough_for_its_vms() -> None:
     assert findings(wanted, facts(wanted, permissions=moved)) == []
 
 
-def test_the_right_for_one_tag_is_enough() -> None:
-    """SDN.Use may be granted for a bridge, or for one VLAN of it."""
-    bridge = "/sdn/zones/localnetwork/vmbr0"
-    held = {**without(TAGGED, bridge, "SDN.Use"), f"{bridge}/20": {"SDN.Use": True}}
-    assert findings(TAGGED, facts(TAGGED, permissions=held)) == []
-
-
 @pytest.mark.parametrize(
     ("vlans", "tag", "expected"),
     [

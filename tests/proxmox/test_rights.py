@@ -29,6 +29,12 @@ ROWS: list[tuple[str, dict[str, Any], set[tuple[str, str]], set[tuple[str, str]]
         },
         {("/vms", "VM.Clone"), ("/vms", "VM.Migrate"), ("/", "Sys.Audit")},
     ),
+    (
+        "a VLAN that Proxmox tags",
+        {"vms": (vm(vlan=20),)},
+        {("/sdn/zones/localnetwork/vmbr0/20", "SDN.Use")},
+        {("/sdn/zones/localnetwork/vmbr0", "SDN.Use")},
+    ),
     ("DHCP needs no cloud-init", {"static_boot": False}, set(), {("/vms", "VM.Config.Cloudinit")}),
     ("clones", {"clones": True}, {("/vms", "VM.Clone")}, set()),
     (

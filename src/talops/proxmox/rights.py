@@ -136,10 +136,9 @@ def _nodes(wanted: Wanted) -> Iterator[Need]:
 
 def _networks(wanted: Wanted) -> Iterator[Need]:
     for bridge, vlan in sorted({(vm.bridge, vm.vlan or 0) for vm in wanted.vms}):
-        path = f"{LOCAL_ZONE}/{bridge}"
-        # The right for one tag is enough for VMs that all carry it.
-        instead = ((f"{path}/{vlan}", ("SDN.Use",)),) if vlan else ()
-        yield Need(path, "SDN.Use", f"attach network cards to {bridge}", "Bridges", instead=instead)
+        # With a tag, Proxmox asks for the right on that tag of the bridge.
+        path = f"{LOCAL_ZONE}/{bridge}/{vlan}" if vlan else f"{LOCAL_ZONE}/{bridge}"
+        yield Need(path, "SDN.Use", f"attach network cards to {bridge}", "Bridges")
 
 
 def _devices(wanted: Wanted) -> Iterator[Need]:
