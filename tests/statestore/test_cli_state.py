@@ -14,9 +14,9 @@ from tests.statestore.helpers import lock_document, state_body
 from tests.statestore.running import running
 
 from talops.cli.app import run
-from talops.cli.state_context import copies_around
 from talops.inventory.load import load
 from talops.redaction import Secret
+from talops.stages.state_copies import copies_around
 from talops.statestore import users
 from talops.statestore.stores import StoreAddress
 

@@ -90,22 +90,22 @@ def context(
 
     root = (directory or Path.cwd()).absolute()
     layers = choose(find_layers(root), wanted, root)
-    cluster = _cluster(root)
-    credentials = _credentials(cluster, root)
+    cluster = inventory_of(root)
+    credentials = credentials_of(cluster, root)
     with progress() as emit:
         engine = asyncio.run(ensure_engine(Toolchain(os.environ, emit=emit), program))
     with open_view(json=output is Format.JSON, out=sys.stdout, err=sys.stderr) as view:
         yield Context(root, tuple(layers), engine.path, view, cluster, credentials)
 
 
-def _cluster(root: Path) -> Cluster | None:
+def inventory_of(root: Path) -> Cluster | None:
     """Layers may also be worked on without an inventory beside them."""
     from talops.inventory.load import CLUSTER_FILE, load
 
     return load(root).require() if (root / CLUSTER_FILE).exists() else None
 
 
-def _credentials(cluster: Cluster | None, root: Path) -> Mapping[str, Secret]:
+def credentials_of(cluster: Cluster | None, root: Path) -> Mapping[str, Secret]:
     """From the encrypted file; what stands in an ignored cluster.yaml comes first."""
     from talops.secrets.vault import FILE, Vault
 

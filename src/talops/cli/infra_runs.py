@@ -10,6 +10,7 @@ from talops.cli.infra_context import Order
 from talops.cli.output import note
 from talops.errors import DifferencesFoundError, TalopsError
 from talops.stages.access import expected_outputs
+from talops.stages.state_copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.outputs import output_differences
 from talops.tofu.policy import RefusedError
@@ -58,7 +59,8 @@ async def _apply(run: Context, layer: Layer, order: Order) -> None:
     applier = run.applier(layer, order)
     saved = run.saved(layer)
     try:
-        await applier.apply(saved)
+        with copies_around(run.root, run.cluster):
+            await applier.apply(saved)
     except RefusedError:  # nothing was touched: the plan is good for a run that names what may go
         raise
     except BaseException:
@@ -88,7 +90,8 @@ async def destroy_layers(run: Context, order: Order) -> None:
         saved = run.saved(layer).with_suffix(".destroy.tfplan")
         with fleeting(saved):
             if await run.engine(layer).plan(saved, destroy=True, extra=order.extra):
-                await run.applier(layer, Order(order.policy)).apply(saved)
+                with copies_around(run.root, run.cluster):
+                    await run.applier(layer, Order(order.policy)).apply(saved)
             else:
                 note(f"{layer.name}: nothing to destroy")
 

@@ -6,7 +6,6 @@ import asyncio
 import getpass
 import os
 import socket
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,15 +13,12 @@ from talops.errors import TalopsError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from contextlib import AbstractContextManager
 
     from talops.inventory.model import Cluster
     from talops.redaction import Secret
     from talops.statestore.backends.interface import StateBackend
-    from talops.statestore.backends.local import LocalBackend
 
 T = TypeVar("T")
-BACKUPS = Path(".talops/state")
 
 
 def with_backend(
@@ -45,9 +41,9 @@ def with_backend(
 
 def open_backend(root: Path, place: str | None = None) -> StateBackend:
     """`place` is local, http(s)://HOST/PROJECT or s3://BUCKET/PREFIX."""
-    from talops.cli.infra_context import _cluster, _credentials
+    from talops.cli.infra_context import credentials_of, inventory_of
 
-    cluster = _cluster(root)
+    cluster = inventory_of(root)
     if cluster is None:
         raise TalopsError(
             "there is no inventory here",
@@ -55,7 +51,7 @@ def open_backend(root: Path, place: str | None = None) -> StateBackend:
             hint="give its directory with -C, or make one: talops init",
         )
     remote = (place or cluster.state.kind) != "local"
-    return backend_of(cluster, root, _credentials(cluster, root) if remote else {}, place)
+    return backend_of(cluster, root, credentials_of(cluster, root) if remote else {}, place)
 
 
 def backend_of(
@@ -63,6 +59,8 @@ def backend_of(
 ) -> StateBackend:
     spelt = place or cluster.state.kind
     if spelt == "local":
+        from talops.stages.state_copies import local_backend
+
         return local_backend(root, cluster)
     if spelt.startswith("http"):
         return _http(cluster, credentials, place or cluster.state.url or "", root)
@@ -72,24 +70,6 @@ def backend_of(
         f"{spelt} is no place for states",
         hint="local, https://HOST/PROJECT or s3://BUCKET/PREFIX",
     )
-
-
-def local_backend(root: Path, cluster: Cluster) -> LocalBackend:
-    """Files beside the layers, whatever the inventory says now."""
-    from talops.render.layers import layers
-    from talops.statestore.backends.local import LocalBackend
-    from talops.statestore.model import Retention
-
-    files = {layer.state: root / layer.directory / "terraform.tfstate" for layer in layers(cluster)}
-    keep = Retention(cluster.state.backups, cluster.state.backup_days)
-    return LocalBackend(files, root / BACKUPS, keep)
-
-
-def copies_around(root: Path, cluster: Cluster | None) -> AbstractContextManager[None]:
-    """Private, timestamped copies of the local states, before and after an apply."""
-    if cluster is None or cluster.state.kind != "local":
-        return nullcontext()
-    return local_backend(root, cluster).around()
 
 
 def _http(

@@ -9,6 +9,7 @@ from talops.errors import TalopsError
 from talops.pipeline.stage import Change
 from talops.render.layers import layers
 from talops.stages import access
+from talops.stages.state_copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.layers import Layer
 from talops.tofu.policy import Policy
@@ -74,7 +75,8 @@ class Destroy:
         with fleeting(access.saved_plan(self._site, layer)) as saved:
             if await engine.plan(saved, destroy=True):
                 applier = access.applier(self._site, layer, engine, policy, _nobody_waits)
-                await applier.apply(saved)
+                with copies_around(self._site.root, self._site.cluster):
+                    await applier.apply(saved)
 
     async def verify(self) -> None:
         left = {name: found for name, found in (await self.observe()).listed.items() if found}

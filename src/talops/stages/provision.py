@@ -12,6 +12,7 @@ from talops.render.layers import layers
 from talops.stages import access
 from talops.stages.fleet import Fleet, Silent
 from talops.stages.health import wait_healthy
+from talops.stages.state_copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.layers import Layer
 from talops.tofu.outputs import output_differences
@@ -90,7 +91,8 @@ class Provision:
         engine = await self._engine(layer)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
             if await engine.plan(saved):
-                await self._applier(layer, engine).apply(saved)
+                with copies_around(self._site.root, self._site.cluster):
+                    await self._applier(layer, engine).apply(saved)
 
     async def verify(self) -> None:
         if not self._clean:

@@ -1,0 +1,32 @@
+"""Local state files, and the private, timestamped copies that are kept of them."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from talops.render.layers import layers
+from talops.statestore.backends.local import LocalBackend
+from talops.statestore.model import Retention
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from talops.inventory.model import Cluster
+
+BACKUPS = Path(".talops/state")
+
+
+def local_backend(root: Path, cluster: Cluster) -> LocalBackend:
+    """Files beside the layers, whatever the inventory says now."""
+    files = {layer.state: root / layer.directory / "terraform.tfstate" for layer in layers(cluster)}
+    keep = Retention(cluster.state.backups, cluster.state.backup_days)
+    return LocalBackend(files, root / BACKUPS, keep)
+
+
+def copies_around(root: Path, cluster: Cluster | None) -> AbstractContextManager[None]:
+    """Copies before and after whatever happens inside, where states are local files."""
+    if cluster is None or cluster.state.kind != "local":
+        return nullcontext()
+    return local_backend(root, cluster).around()
