@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import ssl
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+from talops.lab.provider import mirror as mirrors
+from talops.render.tree import PROVIDER_VERSION
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Not an expectation, only an end: a busy machine may need minutes for what takes seconds.
+PATIENCE = 600
 MAIN = """\
 variable "cores" { default = 2 }
 variable "password" { default = "" }
@@ -51,7 +59,7 @@ class Talops:
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=PATIENCE)
         return process.returncode, out, err
 
     def ok(self, *arguments: str) -> str:
@@ -79,3 +87,68 @@ def talops(clean_environment: dict[str, str], tmp_path: Path) -> Talops:
         folder.mkdir(parents=True)
         (folder / "main.tf").write_text(MAIN, encoding="utf-8")
     return Talops(tmp_path, clean_environment)
+
+
+@dataclass(frozen=True)
+class LabSite:
+    """An inventory, its rendered layers and a lab's Proxmox with the provider in a mirror."""
+
+    talops: Talops
+    lab: Path
+    details: dict[str, Any]
+
+    def proxmox(self, method: str, path: str, **data: str) -> Any:
+        context = ssl.create_default_context(cafile=self.details["ca_file"])
+        endpoint = self.details["proxmox"]["hosts"][0]["endpoint"]
+        token = self.details["proxmox"]["api_token"]
+        with httpx.Client(base_url=f"{endpoint}api2/json/", verify=context) as client:
+            headers = {"Authorization": f"PVEAPIToken={token}"}
+            answer = client.request(method, path, data=data or None, headers=headers)
+        answer.raise_for_status()
+        return answer.json()["data"]
+
+    def vms(self) -> dict[str, dict[str, Any]]:
+        return {vm["name"]: vm for vm in self.proxmox("GET", "cluster/resources?type=vm")}
+
+    def edit(self, old: str, new: str) -> None:
+        """Change the inventory and render it."""
+        path = self.talops.root / "cluster.yaml"
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        self.talops.ok("configure")
+
+    def fault(self, *settings: str) -> None:
+        self.talops.ok("lab", "fault", "add", "--dir", str(self.lab), *settings)
+
+
+@pytest.fixture
+def make_site(
+    clean_environment: dict[str, str], tmp_path: Path
+) -> Iterator[Callable[..., LabSite]]:
+    """Start a lab and render an inventory for it; everything is stopped afterwards."""
+    given = os.environ.get("TALOPS_PROVIDER_MIRROR")
+    version = PROVIDER_VERSION
+    mirror = asyncio.run(
+        mirrors.choose(tmp_path / "mirror", version, given=Path(given) if given else None)
+    )
+    config = tmp_path / "cli.tfrc"
+    config.write_text(mirrors.cli_config(mirror.directory), encoding="utf-8")
+    root, lab = tmp_path / "site", tmp_path / "lab"
+    root.mkdir()
+    talops = Talops(root, {**clean_environment, "TF_CLI_CONFIG_FILE": str(config)})
+    started: list[bool] = []
+
+    def make(control_planes: int, workers: int, *more: str) -> LabSite:
+        place = ("--dir", str(lab))
+        out = talops.ok("lab", "proxmox", "--detach", *place, *more, "-o", "json")
+        started.append(True)
+        counts = ("--control-planes", str(control_planes), "--workers", str(workers))
+        talops.ok("lab", "inventory", *place, *counts)
+        talops.ok("configure")
+        talops.ok("infra", "init")
+        return LabSite(talops, lab, json.loads(out))
+
+    yield make
+    if started:
+        talops.ok("lab", "stop", "--dir", str(lab))

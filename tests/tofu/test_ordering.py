@@ -69,6 +69,7 @@ def test_parallelism(effects: list[Effect], wanted: int | None, number: int) -> 
         ("error starting VM: got no worker upid", True),
         ("Post https://pve:8006/api2/json: read tcp: connection reset by peer", True),
         ("received an HTTP 596 response", True),
+        ("cannot reach pve:8006: Remote end closed connection without response", True),
         ("File already exists: refusing to override existing file 'talos.iso'", True),
         ("Plugin did not respond: the plugin encountered an error", True),
         ("received an HTTP 403 response - Reason: Permission check failed (/vms/101)", False),

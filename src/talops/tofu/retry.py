@@ -22,7 +22,8 @@ SURE = re.compile(r"refusing to override existing file", re.IGNORECASE)
 PASSING = re.compile(
     r"got timeout|can't lock file|unable to acquire lock|trying to acquire lock"
     r"|vm is locked|is locked \(|got no worker upid|storage .{0,80}locked|lock file"
-    r"|connection reset|connection refused|broken pipe|unexpected eof|: eof\b|i/o timeout"
+    r"|connection reset|connection refused|closed (the )?connection|cannot reach"
+    r"|broken pipe|unexpected eof|: eof\b|i/o timeout"
     r"|tls handshake timeout|timeout awaiting|deadline exceeded|no route to host"
     r"|\b(502|503|504|595|596|599)\b|too many requests|temporarily unavailable"
     r"|plugin did not respond|plugin exited|plugin6?\.\(\*grpc",

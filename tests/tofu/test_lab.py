@@ -1,0 +1,164 @@
+"""The rendered layers in the lab: made, changed, broken, repaired, taken down."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    import random
+    import subprocess
+    from collections.abc import Callable
+
+    from tests.tofu.conftest import LabSite
+
+PATIENCE = 600
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+# Who is killed, and how often: a sample in every run, the matrix with `make chaos`.
+VICTIMS = ("talops", "tofu", "provider")
+
+
+def test_life(make_site: Callable[..., LabSite]) -> None:
+    """plan, apply, empty plan, no-op apply, destroy, and Proxmox is empty again."""
+    site = make_site(1, 1)
+    assert site.talops.run("infra", "plan")[0] == 2
+    site.talops.ok("infra", "apply")
+    assert {vm["status"] for vm in site.vms().values()} == {"running"}
+    assert site.talops.run("infra", "plan")[0] == 0
+    site.talops.ok("infra", "apply-auto")
+    code, _, err = site.talops.run("infra", "destroy")
+    assert code == 1
+    assert "if that is meant: --allow-destroy demo-cp-1" in err
+    site.talops.ok("infra", "destroy", "--everything")
+    assert site.vms() == {}
+
+
+def test_changes_of_running_vms(make_site: Callable[..., LabSite]) -> None:
+    """Restarts go one control plane at a time; a foreign disk stops a disk change; drift is
+    repaired.
+    """
+    site = make_site(3, 1)
+    site.talops.ok("infra", "apply-auto")
+    site.edit("cores: 2", "cores: 4")
+    events = site.talops.events("infra", "apply-auto")
+    steps = [e["names"] for e in events if e["kind"] == "batch_started"]
+    assert steps == [["demo-cp-1"], ["demo-cp-2"], ["demo-cp-3"], ["demo-w-1"]]
+    assert all(vm["maxcpu"] == 4 for vm in site.vms().values())
+    _foreign_disk_is_kept(site)
+    _drift_is_repaired(site)
+
+
+def _foreign_disk_is_kept(site: LabSite) -> None:
+    worker = site.vms()["demo-w-1"]
+    config = f"nodes/{worker['node']}/qemu/{worker['vmid']}/config"
+    site.proxmox("PUT", config, scsi5="local-lvm:3")
+    site.edit("disk_size: 32", "disk_size: 40")
+    code, _, err = site.talops.run("infra", "apply-auto")
+    assert code == 1
+    assert "would take away scsi5, which talops did not make" in err
+    assert "scsi5" in site.proxmox("GET", config)
+    site.proxmox("PUT", config, delete="scsi5")
+    site.talops.ok("infra", "apply-auto")
+    assert "size=40G" in site.proxmox("GET", config)["scsi0"]
+
+
+def _drift_is_repaired(site: LabSite) -> None:
+    node = site.vms()["demo-cp-1"]
+    base = f"nodes/{node['node']}/qemu/{node['vmid']}"
+    site.proxmox("PUT", f"{base}/config", tags="by-hand", onboot="0")
+    assert site.talops.run("infra", "plan")[0] == 2
+    site.talops.ok("infra", "apply")
+    assert "controlplane" in site.proxmox("GET", f"{base}/config")["tags"]
+
+
+def test_passing_faults(make_site: Callable[..., LabSite]) -> None:
+    """Faults that pass are ridden out, and nothing is left half-made or made twice."""
+    site = make_site(1, 1)
+    site.fault("task", "task=qmstart", "message=got timeout", "times=1")
+    site.fault("drop", "method=POST", "path=/qemu$", "times=1")
+    events = site.talops.events("infra", "apply-auto")
+    assert any(event["kind"] == "retrying" for event in events)
+    assert sorted(site.vms()) == ["demo-cp-1", "demo-w-1"]
+    assert site.talops.run("infra", "plan")[0] == 0
+
+
+def test_final_fault(make_site: Callable[..., LabSite]) -> None:
+    """A full storage fails with what, where and a hint; with space again the next run is done."""
+    site = make_site(1, 1)
+    site.fault("storage-full", "storage=local-lvm")
+    code, _, err = site.talops.run("infra", "apply-auto")
+    assert code == 1
+    assert "error: apply failed" in err
+    assert "next: " in err
+    site.talops.ok("lab", "fault", "clear", "--dir", str(site.lab))
+    site.talops.ok("infra", "apply-auto")
+    assert len(site.vms()) == 2
+
+
+def test_killed_sample(make_site: Callable[..., LabSite], rng: random.Random) -> None:
+    """Kill -9 of talops, of OpenTofu or of the provider: the next run converges."""
+    site = make_site(1, 1, "--pace", "0.2")
+    kill_and_converge(site, rng.choice(VICTIMS), rng.uniform(0, 1.5))
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_killed_often(make_site: Callable[..., LabSite], rng: random.Random, victim: str) -> None:
+    """The same at thirty random moments each."""
+    site = make_site(3, 2, "--pace", "0.2")
+    for _ in range(30):
+        kill_and_converge(site, victim, rng.uniform(0, 5))
+
+
+def kill_and_converge(site: LabSite, victim: str, delay: float) -> None:
+    process = site.talops.start("infra", "apply-auto")
+    assert process.stderr
+    for line in process.stderr:
+        if "creating module" in line:
+            break
+    time.sleep(delay)  # the moment is the point of the test
+    for pid in pids(process, victim):
+        os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=PATIENCE)
+    site.talops.ok("infra", "apply-auto")
+    assert {vm["status"] for vm in site.vms().values()} == {"running"}
+    assert site.talops.run("infra", "plan")[0] == 0
+    site.talops.ok("infra", "destroy", "--everything")
+    assert site.vms() == {}
+
+
+def pids(talops: subprocess.Popen[str], victim: str) -> list[int]:
+    """The victim's processes, as far as they still live; all of them descend from talops."""
+    if victim == "talops":
+        return [talops.pid] if talops.poll() is None else []
+    found = []
+    for pid, command in descendants(talops.pid):
+        program = Path(command.split("\0")[0]).name
+        is_provider = "terraform-provider" in command or "talops.lab.provider" in command
+        if (victim == "tofu" and program == "tofu") or (victim == "provider" and is_provider):
+            found.append(pid)
+    return found
+
+
+def descendants(root: int) -> list[tuple[int, str]]:
+    parents: dict[int, list[int]] = {}
+    commands: dict[int, str] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
+            commands[int(folder.name)] = (folder / "cmdline").read_text(errors="replace")
+        except OSError:  # it ended meanwhile
+            continue
+        parents.setdefault(int(stat.rsplit(")", 1)[1].split()[1]), []).append(int(folder.name))
+    found, waiting = [], [root]
+    while waiting:
+        for child in parents.get(waiting.pop(), []):
+            waiting.append(child)
+            found.append((child, commands.get(child, "")))
+    return found
