@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from talops import __version__
 from talops.cli.inventory_errors import load_or_report
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_json
@@ -15,9 +17,7 @@ from talops.errors import TalopsError
 
 if TYPE_CHECKING:
     from talops.generated import Change
-
-SOURCES = "cluster.yaml and nodes.yaml"
-TERRITORY = ("infrastructure", "Taskfile.yaml", "justfile")
+    from talops.redaction import Secret
 
 
 def register(root: typer.Typer) -> None:
@@ -32,10 +32,14 @@ def configure(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite generated files that were edited by hand.")
     ] = False,
+    no_init: Annotated[
+        bool, typer.Option("--no-init", help="Do not initialise the layers afterwards.")
+    ] = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Render every OpenTofu file from the inventory."""
+    """Render every OpenTofu file from the inventory; initialise once credentials are at hand."""
     from talops import generated
+    from talops.stages.configure import TERRITORY
 
     assert directory is not None
     generated.recover(directory)
@@ -47,20 +51,55 @@ def configure(
     _report(planned, output, check=check)
     if check and planned:
         raise typer.Exit(2)
+    if not check and not no_init:
+        _init(directory)
+
+
+def _init(directory: Path) -> None:
+    """Before there are credentials, `init` could reach neither provider settings nor state."""
+    from talops.cli.infra_context import context, credentials_of, inventory_of
+    from talops.stages.access import ensure_init
+
+    cluster = inventory_of(directory)
+    if (
+        cluster is None
+        or cluster.proxmox is None
+        or not _at_hand(credentials_of(cluster, directory))
+    ):
+        return
+    with context(directory, None, Format.TEXT) as run:
+        for layer in run.layers:
+            asyncio.run(ensure_init(run.root, run.engine(layer), run.variables(layer)))
+
+
+def _at_hand(credentials: Mapping[str, Secret]) -> bool:
+    token = {"proxmox_api_token_id", "proxmox_api_token_secret"}
+    return token <= credentials.keys() or "PROXMOX_VE_API_TOKEN" in os.environ
 
 
 def _wanted(directory: Path) -> dict[str, str]:
-    from talops.generated import stamped
     from talops.inventory.encryption import passphrase_at_hand
-    from talops.render.tree import render
+    from talops.stages.configure import wanted_files
 
     cluster = load_or_report(directory)
     if cluster.proxmox is None:
         note("bare metal: nothing is rendered for OpenTofu")
-    files = render(cluster, encrypted=passphrase_at_hand(cluster, directory))
-    return {
-        path: stamped(body, version=__version__, sources=SOURCES) for path, body in files.items()
-    }
+    elif passphrase_at_hand(cluster, directory):
+        asyncio.run(_refuse_terraform())
+    return wanted_files(cluster, directory)
+
+
+async def _refuse_terraform() -> None:
+    from talops.toolchain.engine import find_engine
+    from talops.toolchain.install import Toolchain
+
+    engine = await find_engine(Toolchain(os.environ))
+    if engine and engine.name == "terraform":
+        raise TalopsError(
+            "state_encryption_passphrase is set, and Terraform cannot encrypt states",
+            where=str(engine.path),
+            hint="talops tools install tofu, or drop the passphrase: talops secrets edit",
+        )
 
 
 def _refuse_edited(planned: list[Change], *, force: bool) -> None:

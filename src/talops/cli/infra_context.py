@@ -53,9 +53,9 @@ class Context:
     credentials: Mapping[str, Secret]
 
     def engine(self, layer: Layer) -> Engine:
-        return access.layer_engine(self.program, layer, self._variables(layer), self.emit)
+        return access.layer_engine(self.program, layer, self.variables(layer), self.emit)
 
-    def _variables(self, layer: Layer) -> dict[str, str]:
+    def variables(self, layer: Layer) -> dict[str, str]:
         return access.layer_variables(
             self.cluster, layer.name, self.credentials, self.root, os.environ
         )
@@ -70,7 +70,7 @@ class Context:
             parallelism=order.parallelism,
             extra=tuple(order.extra),
         )
-        return access.layer_applier(self.root, self.engine(layer), self._variables(layer), conduct)
+        return access.layer_applier(self.root, self.engine(layer), self.variables(layer), conduct)
 
 
 @contextmanager

@@ -71,23 +71,23 @@ def engine(site: Site, layer: Layer, emit: Emit) -> Engine:
     return layer_engine(site.engine, layer, variables(site, layer), emit)
 
 
-async def ensure_init(site: Site, layer: Layer, running: Engine) -> None:
+async def ensure_init(root: Path, running: Engine, every: Mapping[str, str]) -> None:
     """`init` once per set of files and addresses that it depends on; it takes seconds each time."""
-    stamp = site.root / HOME / f"{layer.slug}.init"
-    fingerprint = _init_fingerprint(site, layer)
+    layer = running.layer
+    stamp = root / HOME / f"{layer.slug}.init"
     known = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
-    if known == fingerprint and (layer.path / ".terraform").is_dir():
+    if known == _init_fingerprint(running, every) and (layer.path / ".terraform").is_dir():
         return
-    await running.init(["-reconfigure"] if site.cluster.state.kind != "local" else [])
-    write_atomic(stamp, fingerprint, mode=PRIVATE)
+    remote = "TF_HTTP_ADDRESS" in every or "AWS_ENDPOINT_URL_S3" in every
+    await running.init(["-reconfigure"] if remote else [])
+    write_atomic(stamp, _init_fingerprint(running, every), mode=PRIVATE)
 
 
-def _init_fingerprint(site: Site, layer: Layer) -> str:
-    digest = hashlib.sha256(str(site.engine).encode())
+def _init_fingerprint(running: Engine, given: Mapping[str, str]) -> str:
+    digest = hashlib.sha256(str(running.program).encode())
     for name in ("backend.tf", "versions.tf", ".terraform.lock.hcl"):
-        file = layer.path / name
+        file = running.layer.path / name
         digest.update(file.read_bytes() if file.exists() else b"-")
-    given = variables(site, layer)
     for name in ("TF_CLI_CONFIG_FILE", "TF_HTTP_ADDRESS", "AWS_ENDPOINT_URL_S3"):
         digest.update(given.get(name, "").encode())
     return digest.hexdigest() + "\n"

@@ -94,7 +94,7 @@ class Destroy:
 
     async def _engine(self, layer: Layer) -> Engine:
         engine = access.engine(self._site, layer, self._report.event)
-        await access.ensure_init(self._site, layer, engine)
+        await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
         return engine
 
 

@@ -125,7 +125,7 @@ class Provision:
     async def _engine(self, layer: Layer) -> Engine:
         engine = access.engine(self._site, layer, self._report.event)
         if layer.name not in self._ready:
-            await access.ensure_init(self._site, layer, engine)
+            await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
             self._ready.add(layer.name)
         return engine
 

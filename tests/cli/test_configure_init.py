@@ -1,0 +1,76 @@
+"""What `talops configure` does once credentials, or a passphrase, are at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from talops.lab.provider.mirror import build, cli_config
+from talops.render.tree import PROVIDER_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Talops
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lab's provider, and a token that nobody will ask for."""
+    mirror = build(tmp_path / "mirror", PROVIDER_VERSION)
+    (tmp_path / "tofu.tfrc").write_text(cli_config(mirror), encoding="utf-8")
+    monkeypatch.setenv("TF_CLI_CONFIG_FILE", str(tmp_path / "tofu.tfrc"))
+    monkeypatch.setenv("PROXMOX_VE_API_TOKEN", "a@pve!b=00000000-0000-0000-0000-000000000000")
+
+
+@pytest.mark.slow
+def test_layers_are_initialised_once(
+    talops: Talops, dev: Path, offline: None, tool: Callable[[str], Path]
+) -> None:
+    """The second run has nothing to write and nothing to initialise."""
+    assert tool("tofu")
+    layer = dev / "infrastructure/02-platforms/dev"
+    first = talops("configure", "-C", dev)
+    assert first.code == 0, first.err
+    assert (layer / ".terraform.lock.hcl").exists()
+    stamp = (layer / ".terraform.lock.hcl").stat().st_mtime_ns
+    again = talops("configure", "-C", dev)
+    assert again.out == "up to date\n"
+    assert (layer / ".terraform.lock.hcl").stat().st_mtime_ns == stamp
+
+
+@pytest.mark.slow
+def test_no_init_skips_it(
+    talops: Talops, dev: Path, offline: None, tool: Callable[[str], Path]
+) -> None:
+    """For those who only want the files."""
+    assert talops("configure", "--no-init", "-C", dev).code == 0
+    assert not (dev / "infrastructure/02-platforms/dev/.terraform").exists()
+
+
+def test_without_credentials_there_is_no_init(talops: Talops, dev: Path) -> None:
+    """Neither provider nor state could be reached."""
+    assert talops("configure", "-C", dev).code == 0
+    assert not (dev / "infrastructure/02-platforms/dev/.terraform").exists()
+
+
+def test_terraform_cannot_encrypt(
+    talops: Talops, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Said before a file is written that Terraform would choke on."""
+    (tmp_path / "bin").mkdir()
+    fake = tmp_path / "bin" / "terraform"
+    fake.write_text("#!/bin/sh\necho Terraform v1.11.4\n", encoding="utf-8")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (dev / "infrastructure").mkdir()
+    (dev / "infrastructure/secrets.sops.yaml").write_text(
+        "state_encryption_passphrase: ENC[AES256_GCM,data:x]\n", encoding="utf-8"
+    )
+    done = talops("configure", "--no-init", "-C", dev)
+    assert done.code == 1
+    assert "Terraform cannot encrypt states" in done.err
+    assert not (dev / "infrastructure/02-platforms").exists()
