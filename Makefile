@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.talops-stamp
 WORKERS ?= auto
+# Found, fetched or built before the tests start, so that a fresh machine shows what it is doing.
+TEST_TOOLS := tofu sops age etcd kube-apiserver
 
 .PHONY: help venv demo test check fmt lock docs bench chaos clean proto
 
@@ -30,6 +32,7 @@ test: venv ## Set everything up and pass all tests
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy --no-error-summary
+	$(BIN)/talops tools install $(TEST_TOOLS)
 	$(BIN)/pytest -n $(WORKERS) -m "not chaos"
 
 check: venv ## The inner loop: ruff, mypy, quick tests
