@@ -77,7 +77,7 @@ COLLISIONS: list[Row] = [
     (
         P,
         {"guests": (replace(OURS, tags=frozenset()),)},
-        "vmid",
+        "leftover",
         "error",
         "does not carry the tag demo",
         "talops infra import",

@@ -28,7 +28,7 @@ def ground_of(site: Site, learn: Callable[..., None]) -> Ground:
 
 def outside_checks(site: Site, *, strict: bool) -> list[Check]:
     """`strict`: a held state lock refuses; a run that continues a killed one meets its own."""
-    return [*_state_checks(site, strict=strict)]
+    return [*_state_checks(site, strict=strict), *_host_checks(site, strict=strict)]
 
 
 def tool_checks(ground: Ground) -> list[Check]:
@@ -51,3 +51,12 @@ def _state_checks(site: Site, *, strict: bool) -> list[Check]:
         return backend_of(site.cluster, site.root, site.credentials)
 
     return [Check("state", lambda: state.look(backend, strict=strict))]
+
+
+def _host_checks(site: Site, *, strict: bool) -> list[Check]:
+    from talops.pipeline.checks import Check
+    from talops.stages.checks import host
+
+    if site.cluster.proxmox is None:
+        return []
+    return [Check("host", lambda: host.look(site, strict=strict))]

@@ -45,7 +45,7 @@ def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[Finding]
     another = "give this node another vm_id"
     if taken and taken.name == vm.name and not taken.template:
         yield Finding(
-            "vmid",
+            "leftover",
             f"VM {vm.vm_id} is called {vm.name} and does not carry the tag {vm.cluster_tag}: it "
             "was not made by this plan",
             f"remove it, {another}, or take it over (talops infra import)",
