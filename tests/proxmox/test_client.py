@@ -42,6 +42,13 @@ def answering(status: int, reason: str, body: object = None) -> Client:
         (500, "storage 'x' does not exist", None, MissingError, "does not exist"),
         (500, "Token already exists.", None, ConflictError, "already exists"),
         (500, "VM is locked (backup)", None, NotReadyError, "is locked"),
+        (
+            400,
+            "Parameter verification failed.",
+            {"data": None, "errors": {"upid": "no such task"}},
+            NotReadyError,
+            "no such task",
+        ),
         (595, "No route to host", None, UnreachableError, "No route"),
         (501, "Method not implemented", None, TalopsError, "Proxmox says 501"),
         (

@@ -23,7 +23,8 @@ PROXY_ERRORS = range(595, 600)
 
 _MISSING = re.compile(r"does not exist|no such|No such file or directory", re.IGNORECASE)
 _TAKEN = re.compile(r"already (exists|defined)|refusing to override", re.IGNORECASE)
-_LOCKED = re.compile(r"is locked|got timeout|can't lock file", re.IGNORECASE)
+# A task that was started a moment ago may not be listed yet.
+_LATER = re.compile(r"is locked|got timeout|can't lock file|no such task", re.IGNORECASE)
 _CHECK = re.compile(r"Permission check failed \((?P<path>/\S*), (?P<privileges>[\w.|]+)\)")
 
 
@@ -73,7 +74,7 @@ def refusal(answer: httpx.Response, where: str) -> TalopsError:  # noqa: PLR0911
         return MissingError(text, where=where)
     if _TAKEN.search(text):
         return ConflictError(text, where=where)
-    if _LOCKED.search(text):
+    if _LATER.search(text):
         return NotReadyError(text, where=where)
     return TalopsError(f"Proxmox says {status}: {text}", where=where, hint="talops host check")
 

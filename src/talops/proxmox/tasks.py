@@ -37,21 +37,16 @@ async def run(
             return NotYet("it still runs")
         return Ready(str(status.get("exitstatus", "")))
 
-    kind = upid.split(":")[5]
-    end = await wait_for(
-        f"Proxmox task {kind}",
-        probe,
-        timeout=longest,
-        interval=interval,
-        hint="look at the task in Proxmox; it may still end by itself",
-    )
+    name = f"Proxmox task {upid.split(':')[5]}"
+    hint = "look at the task in Proxmox; it may still end by itself"
+    end = await wait_for(name, probe, timeout=longest, interval=interval, hint=hint)
     if end == "OK":
         return []
     log = [str(row["t"]) for row in await client.get(f"{task}/log", limit=0)]
     if end.startswith("WARNINGS"):
         return [line for line in log if "WARN" in line]
     raise TalopsError(
-        f"Proxmox task {kind} failed: {end}",
+        f"{name} failed: {end}",
         where=f"{client.access.base}{path}",
         hint="its last lines: " + " | ".join(log[-LINES:]) if log else None,
     )

@@ -109,3 +109,8 @@ class Wanted:
 def is_address(gpu: str) -> bool:
     """A PCI address, and not the name of a mapping."""
     return ":" in gpu
+
+
+def gib(size: int) -> str:
+    """Bytes for people: whole GiB where the rest does not matter."""
+    return f"{size / GIB:.0f} GiB" if size >= 10 * GIB else f"{size / GIB:.1f} GiB"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.proxmox.check.api import api
-from talops.proxmox.check.capacity import hosts, storages
 from talops.proxmox.check.collisions import collisions
 from talops.proxmox.check.devices import devices
 from talops.proxmox.check.finding import Finding, Severity
+from talops.proxmox.check.hosts import hosts
 from talops.proxmox.check.networks import networks
 from talops.proxmox.check.observe import look, observe
 from talops.proxmox.check.privileges import privileges
+from talops.proxmox.check.storages import storages
 from talops.proxmox.check.template import template
 from talops.proxmox.facts import Facts, Unread
 

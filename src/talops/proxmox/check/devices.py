@@ -89,22 +89,26 @@ def _device(facts: Facts, vm: WantedVm, path: str) -> Iterator[Finding]:
     if found[0].group is None:
         yield Finding("iommu", f"device {path} of {vm.host} is in no IOMMU group", IOMMU, vm.host)
         return
-    slot = _slot(path)
+    yield from _alone(found[0], here)
+
+
+def _alone(card: Device, here: list[Device]) -> Iterator[Finding]:
+    """Functions of the same card and the bridges above it do not count."""
     beside = [
         device
         for device in here
-        if device.group == found[0].group
-        and _slot(device.path) != slot
+        if device.group == card.group
+        and _slot(device.path) != _slot(card.path)
         and not device.class_.startswith(PCI_BRIDGE)
     ]
     if beside:
         listed = ", ".join(f"{device.path} {device.name}".strip() for device in beside)
         yield Finding(
             "iommu",
-            f"device {path} of {vm.host} shares IOMMU group {found[0].group} with {listed}",
+            f"device {card.path} of {card.host} shares IOMMU group {card.group} with {listed}",
             "put the card into another slot, or switch on ACS in the firmware: a group is passed "
             "through as a whole",
-            vm.host,
+            card.host,
         )
 
 

@@ -52,6 +52,10 @@ def _contents(asked: WantedTemplate, found: Guest) -> Iterator[Finding]:
             f"{BUILD} makes one there, or migrate it: qm migrate {found.vm_id} {asked.host}",
             "cluster.yaml",
         )
+    yield from _holds(asked, found)
+
+
+def _holds(asked: WantedTemplate, found: Guest) -> Iterator[Finding]:
     mark = read_mark(found.description)
     if mark is None:
         yield Finding(

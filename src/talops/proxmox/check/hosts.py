@@ -1,0 +1,103 @@
+"""Hosts that are up, with memory and cores for what will be created."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.proxmox.check.finding import Finding, Severity, unread
+from talops.proxmox.check.ours import to_create
+from talops.proxmox.facts import Unread
+from talops.proxmox.wanted import gib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from talops.proxmox.facts import Facts, Guest, Host
+    from talops.proxmox.wanted import Wanted, WantedVm
+
+PER_CORE = 4  # virtual cores per real one, beyond which etcd begins to suffer
+
+
+def hosts(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+    if isinstance(facts.hosts, Unread):
+        yield unread("the hosts", facts.hosts.reason, facts.hosts.hint)
+        return
+    known = {host.name: host for host in facts.hosts}
+    for name in wanted.hosts:
+        host = known.get(name)
+        if host is None:
+            listed = ", ".join(sorted(known)) or "none"
+            yield Finding(
+                "host",
+                f"there is no Proxmox host {name!r}; there are: {listed}",
+                "correct proxmox_node, or `host` of the nodes",
+                facts.endpoint,
+            )
+        elif not host.online:
+            yield Finding("host", f"host {name} is offline", "start it", facts.endpoint)
+        else:
+            yield from _host(wanted, facts, host)
+
+
+def _host(wanted: Wanted, facts: Facts, host: Host) -> Iterator[Finding]:
+    new = [vm for vm in to_create(wanted, facts) if vm.host == host.name]
+    seen: tuple[Guest, ...] = () if isinstance(facts.guests, Unread) else facts.guests
+    running = [guest for guest in seen if guest.host == host.name and guest.running]
+    if not new:
+        return
+    if host.memory is None or host.cores is None:
+        yield Finding(
+            "memory",
+            f"{facts.who} may not see the memory and cores of {host.name}, so nobody knows "
+            "whether the VMs fit",
+            "grant Sys.Audit on it (talops host prepare)",
+            f"/nodes/{host.name}",
+            Severity.WARNING,
+        )
+        return
+    yield from _memory(host, host.memory, new, running)
+    yield from _cores(host, host.cores, new, running)
+
+
+def _memory(host: Host, total: int, new: list[WantedVm], running: list[Guest]) -> Iterator[Finding]:
+    more = sum(vm.memory for vm in new)
+    promised = sum(guest.memory for guest in running)
+    less = "give the VMs less memory (vm_memory), or spread them over more hosts (`host`)"
+    if promised + more > total:
+        yield Finding(
+            "memory",
+            f"{host.name} has {gib(total)}: running VMs have {gib(promised)} of it, and "
+            f"{len(new)} more want {gib(more)}",
+            less,
+            host.name,
+        )
+    elif host.used_memory is not None and more > total - host.used_memory:
+        yield Finding(
+            "memory",
+            f"{host.name} has {gib(total - host.used_memory)} free now, and {len(new)} VMs want "
+            f"{gib(more)}",
+            f"free some (a ZFS cache gives way by itself), or {less}",
+            host.name,
+            Severity.WARNING,
+        )
+
+
+def _cores(host: Host, cores: int, new: list[WantedVm], running: list[Guest]) -> Iterator[Finding]:
+    for vm in new:
+        if vm.cores > cores:
+            yield Finding(
+                "cores",
+                f"{vm.name} wants {vm.cores} cores, and {host.name} has {cores}: Proxmox will not "
+                "start it",
+                f"set vm_cores to {cores} or less",
+                vm.where or host.name,
+            )
+    total = sum(vm.cores for vm in new) + sum(guest.cores for guest in running)
+    if total > cores * PER_CORE:
+        yield Finding(
+            "cores",
+            f"{host.name} has {cores} cores for {total} virtual ones",
+            "give the VMs fewer cores, or spread them over more hosts",
+            host.name,
+            Severity.WARNING,
+        )
