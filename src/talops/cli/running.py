@@ -14,6 +14,9 @@ from talops.cli.options import Format
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.events import Event
     from talops.pipeline.planning import Plan
     from talops.pipeline.result import RunResult
     from talops.pipeline.selection import Selection
@@ -41,11 +44,14 @@ class Job:
 
 def run_job(job: Job) -> None:
     """Ends the command with the run's own exit code; the view has told the rest."""
+    raise typer.Exit(record_job(job).exit_code)
+
+
+def record_job(job: Job) -> RunResult:
     from talops.views.choose import open_view
 
     with open_view(json=job.output is Format.JSON, out=sys.stdout, err=sys.stderr) as view:
-        result = asyncio.run(_recorded(job, view))
-    raise typer.Exit(result.exit_code)
+        return asyncio.run(_recorded(job, view))
 
 
 async def _recorded(job: Job, view: View) -> RunResult:
@@ -65,8 +71,40 @@ async def _recorded(job: Job, view: View) -> RunResult:
         next_commands=job.next_commands,
     )
     interruption = Interruption()
+    seen = _Listener(view)
     with interruption.on_signals():
-        return await run_recorded(request, job.build, view=view, interruption=interruption)
+        result = await run_recorded(request, job.build, view=seen, interruption=interruption)
+    _write_report(root / ".talops", seen.run)
+    return result
+
+
+class _Listener:
+    """Passes events on, and remembers which run they are of."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.run = ""
+
+    def __call__(self, event: Event) -> None:
+        from talops.events import RunStarted
+
+        if isinstance(event, RunStarted):
+            self.run = event.run
+        self.view(event)
+
+
+def _write_report(home: Path, run: str) -> None:
+    """A page that cannot be written takes nothing away from the run."""
+    from talops.cli.output import note
+    from talops.files import PRIVATE, write_atomic
+    from talops.pipeline.history import find_run
+    from talops.views.report import report_html
+
+    try:
+        past = find_run(home, run)
+        write_atomic(past.path / "report.html", report_html(past), mode=PRIVATE)
+    except (TalopsError, OSError) as error:
+        note(f"warning: no report of this run: {error}")
 
 
 def agreed(yes: bool, hint: str) -> Confirm:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from talops.errors import DeniedError, TalopsError, UnreachableError
+from talops.errors import DeniedError, NotReadyError, TalopsError, UnreachableError
 from talops.pipeline.checks import failed, from_error, passed, skipped, warning
 from talops.stages.bootstrap import RECORD
 from talops.stages.fleet import Configured, Fleet, Silent, Waiting
@@ -30,6 +30,8 @@ async def look(ground: Ground) -> list[Finding]:
     async def one(node: Node) -> Seen:
         try:
             return await (fleet.look(node) if fleet else _stranger(node))
+        except NotReadyError as error:  # it is on its way
+            return Silent(UnreachableError(error.what, where=error.where))
         except TalopsError as error:
             return error
 

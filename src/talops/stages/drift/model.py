@@ -1,0 +1,77 @@
+"""One difference: where, both values, what repairing it does, and the command that does it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from talops.pipeline.stage import Absent
+    from talops.redaction import Redactor
+
+LAYERS = ("files", "proxmox", "talos", "kubernetes")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`impact`: online, creates, restarts, replaces … `safe`: `--fix` repairs it."""
+
+    layer: str
+    target: str
+    attribute: str
+    wanted: str
+    actual: str
+    impact: str
+    command: str
+    safe: bool = False
+
+
+@dataclass(frozen=True)
+class LayerDrift:
+    """`unread`: why the layer, or a part of it, could not be looked at. `notes` do not count."""
+
+    layer: str
+    differences: tuple[Difference, ...] = ()
+    unread: tuple[TalopsError, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "layer": self.layer,
+            "differences": [asdict(difference) for difference in self.differences],
+            "unread": [error.as_dict() for error in self.unread],
+            "notes": list(self.notes),
+        }
+
+
+async def looked(layer: str, look: Callable[[], Awaitable[LayerDrift]]) -> LayerDrift:
+    """Could not read is never nothing there: the reason takes the place of the answer."""
+    try:
+        return await look()
+    except TalopsError as error:
+        return LayerDrift(layer, unread=(error,))
+
+
+def absent(layer: str, found: Absent) -> LayerDrift:
+    """The thing to compare does not exist yet."""
+    missing = Difference(
+        layer, "cluster", "exists", "yes", f"no: {found.reason}", "creates", "talops up"
+    )
+    return LayerDrift(layer, (missing,))
+
+
+def masked(results: Sequence[LayerDrift], redact: Redactor) -> list[LayerDrift]:
+    return [
+        replace(
+            result,
+            differences=tuple(
+                replace(d, wanted=redact(d.wanted), actual=redact(d.actual))
+                for d in result.differences
+            ),
+        )
+        for result in results
+    ]

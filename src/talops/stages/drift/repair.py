@@ -1,0 +1,140 @@
+"""What `drift --fix` does: of each layer's own stage, the part that disturbs nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.kube.objects import Ref
+from talops.pipeline.stage import Change, Reporter
+from talops.stages.apply_config import UPDATE, ApplyConfig
+from talops.stages.bundle import SecretsFile
+from talops.stages.checks.nodes import wrong_labels, wrong_taints
+from talops.stages.checks.reach import Reach
+from talops.stages.configure import Configure
+from talops.stages.drift.talos import only
+from talops.stages.provision import Provision
+from talops.tofu.rules import Effect
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.kube.objects import Object
+    from talops.pipeline.session import Recorder
+    from talops.pipeline.stage import AnyStage
+    from talops.stages import apply_config, provision
+    from talops.stages.drift.model import Difference, LayerDrift
+    from talops.stages.site import Site
+
+
+def repairs(site: Site, recorder: Recorder, results: Sequence[LayerDrift]) -> list[AnyStage]:
+    """The stages for what is safe. A layer that follows from unwritten files waits a turn."""
+    secrets = SecretsFile(site, recorder.learn)
+    recorder.learn(*site.credentials.values())
+
+    def report(name: str) -> Reporter:
+        return Reporter(name, recorder.emit)
+
+    found = {result.layer: result.differences for result in results}
+    stages: list[AnyStage] = []
+    files = found.get("files", ())
+    if files and all(d.safe for d in files):
+        stages.append(Configure(site, secrets, report("configure")))
+    proxmox = found.get("proxmox", ())
+    if proxmox and not files and all(d.safe for d in proxmox):
+        stages.append(OnlineProvision(site, secrets, report("provision")))
+    nodes = quiet_nodes(found.get("talos", ()))
+    if nodes:
+        chosen = only(site, nodes)
+        stages.append(OnlineConfig(chosen, secrets, report("apply-config")))
+    if any(d.safe for d in found.get("kubernetes", ())):
+        stages.append(NodeMarks(Reach(site, secrets)))
+    return stages
+
+
+def quiet_nodes(differences: Sequence[Difference]) -> list[str]:
+    """Nodes all of whose differences can be repaired without a restart."""
+    loud = {d.target for d in differences if not d.safe}
+    return list(dict.fromkeys(d.target for d in differences if d.target not in loud))
+
+
+class OnlineProvision(Provision):
+    """Only layers of which no change restarts, replaces or removes anything."""
+
+    def plan(self, facts: provision.Facts) -> list[provision.LayerChange]:
+        gentle = {
+            name
+            for name, judged in facts.layers.items()
+            if judged is not None and all(change.effect <= Effect.ONLINE for change in judged)
+        }
+        return [change for change in super().plan(facts) if change.layer in gentle]
+
+
+class OnlineConfig(ApplyConfig):
+    """Only configs that their node takes without a reboot."""
+
+    def plan(self, facts: apply_config.Facts) -> list[apply_config.ConfigChange]:
+        changes = super().plan(facts)
+        return [c for c in changes if c.action == UPDATE and not c.reboots]
+
+
+@dataclass(frozen=True)
+class MarkFacts:
+    nodes: dict[str, Object]
+
+
+@dataclass(frozen=True)
+class Mark(Change):
+    labels: tuple[tuple[str, str], ...] = ()
+    taints: tuple[str, ...] = ()
+
+
+class NodeMarks:
+    """Labels and taints that somebody took off a node are put on again."""
+
+    name = "node-marks"
+    independent = True
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+
+    async def observe(self) -> MarkFacts:
+        return MarkFacts(await self._reach.kube_nodes())
+
+    def plan(self, facts: MarkFacts) -> list[Mark]:
+        cluster = self._reach.site.cluster
+        found = []
+        for node in cluster.nodes:
+            seen = facts.nodes.get(node.name)
+            if seen is None:
+                continue
+            labels = tuple((key, node.labels[key]) for key in wrong_labels(node, seen))
+            taints = tuple(wrong_taints(cluster, node, seen)[0])
+            if labels or taints:
+                detail = ", ".join([*(key for key, _ in labels), *taints])
+                found.append(Mark("mark", node.name, detail, node.name, labels, taints))
+        return found
+
+    async def apply(self, change: Mark) -> None:
+        ref = Ref("v1", "Node", change.target)
+        async with self._reach.kube() as kube:
+            seen = await kube.get(ref)
+            if seen is None:
+                raise TalopsError(f"{change.target} is not in Kubernetes any more")
+            present = (seen.get("spec") or {}).get("taints") or []
+            body: Object = {"metadata": {"labels": dict(change.labels)}}
+            if change.taints:
+                body["spec"] = {"taints": [*present, *map(taint_of, change.taints)]}
+            await kube.merge(ref, body)
+
+    async def verify(self) -> None:
+        left = self.plan(await self.observe())
+        if left:
+            raise TalopsError(f"still not as written: {left[0]}", where=left[0].target)
+
+
+def taint_of(text: str) -> Object:
+    name, _, effect = text.rpartition(":")
+    key, _, value = name.partition("=")
+    return {"key": key, "effect": effect, **({"value": value} if value else {})}

@@ -1,0 +1,150 @@
+"""The support bundle: what helps to understand a failure, and a proof that no secret is in it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+import re
+import tarfile
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from talops.errors import TalopsError
+from talops.redaction import MASK, Redactor, Secret
+from talops.secrets.scan import PATTERNS, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from talops.pipeline.history import PastRun
+
+INVENTORY = ("cluster.yaml", "nodes.yaml")
+GENERATED = ("infrastructure/**/*.tf", "Taskfile.yaml", "justfile")
+# A shorter value would be found all over; no secret of ours is that short.
+SHORTEST = 8
+LARGEST = 20 * 2**20
+MANIFEST = "MANIFEST.json"
+_KEY_BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [^-]*-----|\Z)")
+_PLAIN_CREDENTIAL = re.compile(
+    r"^([ \t]*[\"']?\w*(?:secret|password|passphrase|token)\w*[\"']?[ \t]*[:=][ \t]*)"
+    r"(?!ENC\[)\S.*$",
+    flags=re.MULTILINE | re.IGNORECASE,
+)
+
+
+class LeakError(TalopsError):
+    """A known secret, or something that looks like one, would have left this machine."""
+
+
+def collect(root: Path, runs: Sequence[PastRun]) -> dict[str, str]:
+    """Name → text. Never: keys, configs, states, patches, or anything that is encrypted."""
+    found: dict[str, str] = {}
+    for name in INVENTORY:
+        if (text := _text(root / name)) is not None:
+            found[f"inventory/{name}"] = _PLAIN_CREDENTIAL.sub(rf"\1{MASK}", text)
+    for pattern in GENERATED:
+        for path in sorted(root.glob(pattern)):
+            if ".terraform" not in path.parts and (text := _text(path)) is not None:
+                found[f"generated/{path.relative_to(root)}"] = text
+    if (text := _text(root / ".talops" / "checkpoint.json")) is not None:
+        found["checkpoint.json"] = text
+    for run in runs:
+        for path in sorted(p for p in run.path.rglob("*") if p.is_file()):
+            if (text := _text(path)) is not None:
+                found[f"runs/{run.info.id}/{path.relative_to(run.path)}"] = text
+    return found
+
+
+def _text(path: Path) -> str | None:
+    """None for what is not there, is no text, or is too large to be read by anybody."""
+    try:
+        if path.is_symlink() or path.stat().st_size > LARGEST:
+            return None
+        return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    except OSError as error:
+        raise TalopsError(f"cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def forms(secret: Secret) -> frozenset[str]:
+    """Every way in which a value may have been written down."""
+    value = secret.reveal().strip()
+    found = {value, quote(value, safe=""), json.dumps(value)[1:-1]}
+    found.add(json.dumps(value, ensure_ascii=False)[1:-1])
+    found.add(base64.b64encode(value.encode()).decode())
+    inner = _decoded(value)
+    # The body of a PEM block, line by line: a log may show a part of it.
+    found |= {line for line in (inner or value).splitlines() if not line.startswith("-----")}
+    if "!" in value and "=" in value:  # user@realm!name=secret of a Proxmox token
+        found.add(value.rpartition("=")[2])
+    return frozenset(form for form in found if len(form) >= SHORTEST)
+
+
+def _decoded(value: str) -> str | None:
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except ValueError:  # no base64, or none of a text
+        return None
+
+
+def cleaned(files: Mapping[str, str], known: Mapping[str, Secret]) -> dict[str, str]:
+    redact = Redactor(Secret(form) for secret in known.values() for form in forms(secret))
+    return {name: redact(_KEY_BLOCK.sub(MASK, text)) for name, text in files.items()}
+
+
+def pack(files: Mapping[str, str], facts: Mapping[str, object]) -> bytes:
+    """The same files give the same bytes: times and owners say nothing here."""
+    listed = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
+    manifest = json.dumps({"version": 1, **facts, "files": listed}, indent=2) + "\n"
+    out = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as squeezed,
+        tarfile.open(fileobj=squeezed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for name, text in {**files, MANIFEST: manifest}.items():
+            data = text.encode()
+            member = tarfile.TarInfo(f"talops-support/{name}")
+            member.size, member.mode = len(data), 0o600
+            archive.addfile(member, io.BytesIO(data))
+    return out.getvalue()
+
+
+def prove(bundle: bytes, known: Mapping[str, Secret]) -> int:
+    """Read the finished bundle back and look for every secret; the number of files looked at."""
+    leaks: list[str] = []
+    count = 0
+    for name, text in _unpacked(bundle):
+        count += 1
+        leaks += [f"{name}: {what}" for what in _leaks(name, text, known)]
+    if leaks:
+        raise LeakError(
+            f"{len(leaks)} secrets would be in the bundle; it was not written:\n  "
+            + "\n  ".join(leaks[:20]),
+            hint="remove the file that is named, or report this: it should have been masked",
+        )
+    return count
+
+
+def _unpacked(bundle: bytes) -> Iterator[tuple[str, str]]:
+    with tarfile.open(fileobj=io.BytesIO(bundle), mode="r:gz") as archive:
+        for member in archive:
+            file = archive.extractfile(member)
+            assert file
+            yield member.name, file.read().decode()
+
+
+def _leaks(name: str, text: str, known: Mapping[str, Secret]) -> list[str]:
+    """Never the value itself: only whose it is."""
+    found = [
+        f"the value of {title}"
+        for title, secret in known.items()
+        if any(form in text or form in name for form in forms(secret))
+    ]
+    found += [what for what, pattern in PATTERNS.items() if pattern.search(text)]
+    found += [f"line {finding.line}: {finding.what}" for finding in scan(name, text, {})]
+    return found

@@ -1,0 +1,146 @@
+"""One run as a page: its stages, changes, nodes, warnings and record, without any other file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from talops.events import (
+    Artifact,
+    ChangeFinished,
+    NodeStatus,
+    Note,
+    RunFinished,
+    WaitProgress,
+)
+from talops.pipeline.history import read_events
+from talops.views.board import Board
+from talops.views.lines import Story
+from talops.views.words import duration, headline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jinja2 import Template
+
+    from talops.events import Event
+    from talops.pipeline.history import PastRun
+
+Timed = tuple[str, "Event"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the template shows; plain values, so that it has nothing to decide."""
+
+    title: str
+    verdict: str
+    bad: bool
+    facts: dict[str, str]
+    error: dict[str, str | None] | None
+    stages: list[dict[str, Any]]
+    changes: list[dict[str, str]]
+    nodes: list[NodeStatus]
+    notes: list[Note]
+    waits: list[dict[str, str]]
+    artifacts: list[str]
+    lines: list[tuple[str, str]]
+    next_commands: tuple[str, ...]
+
+
+def report_html(run: PastRun) -> str:
+    """The record was masked when it was written; the page holds nothing beside it."""
+    return _template().render(page=page_of(run, list(read_events(run))))
+
+
+def page_of(run: PastRun, events: list[Timed]) -> Page:
+    board = Board()
+    for _, event in events:
+        board = board.after(event, 0.0)
+    end = next((e for _, e in reversed(events) if isinstance(e, RunFinished)), None)
+    return Page(
+        title=headline(board.started) if board.started else f"talops {run.info.command}",
+        verdict=run.status,
+        bad=run.status in {"failed", "interrupted", "killed"},
+        facts=_facts(run),
+        error=run.error,
+        stages=_stages(run),
+        changes=_changes(event for _, event in events),
+        nodes=list(board.nodes.values()),
+        notes=[event for _, event in events if isinstance(event, Note)],
+        waits=_waits(event for _, event in events),
+        artifacts=[event.path for _, event in events if isinstance(event, Artifact)],
+        lines=_lines(events),
+        next_commands=end.next_commands if end else (),
+    )
+
+
+def _facts(run: PastRun) -> dict[str, str]:
+    info = run.info
+    facts = {"run": info.id, "cluster": info.cluster, "started": info.started}
+    facts["ended"] = run.ended or "-"
+    facts["took"] = duration(run.seconds) if run.seconds is not None else "-"
+    facts["talops"] = info.talops
+    facts |= dict(info.tools)
+    return facts | {name: f"sha256:{digest[:16]}" for name, digest in info.inventory.items()}
+
+
+def _stages(run: PastRun) -> list[dict[str, Any]]:
+    longest = max((stage.seconds for stage in run.stages), default=0.0) or 1.0
+    return [
+        {
+            "name": stage.stage,
+            "status": str(stage.status),
+            "reason": stage.reason,
+            "took": duration(stage.seconds),
+            "width": round(100 * stage.seconds / longest),
+            "changes": stage.changes,
+        }
+        for stage in run.stages
+    ]
+
+
+def _changes(events: Iterable[Event]) -> list[dict[str, str]]:
+    return [
+        {
+            "stage": event.stage,
+            "what": f"{event.action} {event.target}",
+            "node": event.node or "",
+            "took": duration(event.seconds),
+        }
+        for event in events
+        if isinstance(event, ChangeFinished)
+    ]
+
+
+def _waits(events: Iterable[Event]) -> list[dict[str, str]]:
+    """The longest of each wait, with the last reason it gave."""
+    last: dict[tuple[str, str | None], WaitProgress] = {}
+    for event in events:
+        if isinstance(event, WaitProgress):
+            last[event.name, event.node] = event
+    ordered = sorted(last.values(), key=lambda wait: -wait.seconds)
+    return [
+        {"stage": w.stage, "name": w.name, "reason": w.reason, "took": duration(w.seconds)}
+        for w in ordered
+    ]
+
+
+def _lines(events: list[Timed]) -> list[tuple[str, str]]:
+    story = Story()
+    return [(stamp[11:19], line) for stamp, event in events for line in story.tell(event)]
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("talops.views", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2")
