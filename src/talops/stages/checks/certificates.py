@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cryptography import x509
 
-from talops.errors import TalopsError
+from talops.errors import TalopsError, UnreachableError
 from talops.kube import kubeconfig_file
 from talops.machineconfig.places import TALOSCONFIG
 from talops.pipeline.checks import failed, from_error, passed, unproven, warning
+from talops.stages.checks.wire import APID, KUBERNETES, certificate
 from talops.talos import talosconfig
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from talops.pipeline.checks import Finding
     from talops.stages.checks.reach import Reach
     from talops.stages.site import Site
-
-SECONDS = 10.0
-APID, KUBERNETES = 50000, 6443
 
 
 @dataclass(frozen=True)
@@ -110,16 +107,10 @@ async def _served(site: Site) -> list[Ending | Finding]:
 
 
 async def _shown(name: str, host: str, port: int) -> Ending | Finding:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # only its date is read
     try:
-        async with asyncio.timeout(SECONDS):
-            _, writer = await asyncio.open_connection(host, port, ssl=context)
-    except (OSError, TimeoutError) as error:
-        reason = str(error) or "no answer"
-        return unproven(f"the certificate of {name} was not seen: {reason}", f"{host}:{port}")
-    shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    writer.transport.abort()
+        shown = await certificate(host, port)
+    except UnreachableError as error:
+        return unproven(f"the certificate of {name} was not seen: {error.what}", error.where)
     at = x509.load_der_x509_certificate(shown).not_valid_after_utc
     return Ending(name, at, timedelta(), f"talops talos services --nodes {host}")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError
 from talops.pipeline.checks import failed, from_error, passed, unproven
 from talops.stages.checks.reach import errors_of, values_of
+from talops.stages.checks.wire import APID, certificate
 from talops.talos.kinds import ADDRESSES
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -52,7 +53,20 @@ async def _holders(reach: Reach) -> tuple[list[str], list[Finding]]:
         for name, rows in values_of(answers).items()
         if any(row.address.partition("/")[0] == vip for row in rows)
     ]
-    return holders, [from_error(error) for error in errors_of(answers).values()]
+    unread = [from_error(error) for error in errors_of(answers).values()]
+    return holders or await _by_certificate(reach), unread
+
+
+async def _by_certificate(reach: Reach) -> list[str]:
+    """Whoever answers at the VIP shows the certificate of its own apid."""
+    planes = reach.site.cluster.control_planes
+    places = [str(reach.site.cluster.vip), *(str(node.address) for node in planes)]
+    shown, *own = await asyncio.gather(
+        *(certificate(place, APID) for place in places), return_exceptions=True
+    )
+    if not isinstance(shown, bytes):
+        return []
+    return [node.name for node, theirs in zip(planes, own, strict=True) if theirs == shown]
 
 
 def judge_holders(cluster: Cluster, holders: list[str]) -> list[Finding]:
@@ -61,7 +75,7 @@ def judge_holders(cluster: Cluster, holders: list[str]) -> list[Finding]:
     if holders:
         names = ", ".join(holders)
         return [failed(f"{len(holders)} control planes hold the VIP {cluster.vip}: {names}")]
-    return [unproven(f"no control plane lists the VIP {cluster.vip} among its addresses")]
+    return [unproven(f"nobody could be seen to hold the VIP {cluster.vip}")]
 
 
 async def _move(reach: Reach, holders: list[str]) -> list[Finding]:

@@ -1,0 +1,26 @@
+"""The certificate that a port shows to everybody; nothing is said to whoever shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+
+from talops.errors import UnreachableError
+
+SECONDS = 10.0
+APID, KUBERNETES = 50000, 6443
+
+
+async def certificate(host: str, port: int) -> bytes:
+    """As DER. It is not checked: who reads it wants to know what is there, not whether to trust."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        async with asyncio.timeout(SECONDS):
+            _, writer = await asyncio.open_connection(host, port, ssl=context)
+    except (OSError, TimeoutError) as error:
+        reason = str(error) or "no answer"
+        raise UnreachableError(f"no certificate: {reason}", where=f"{host}:{port}") from error
+    shown: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    writer.transport.abort()
+    return shown
