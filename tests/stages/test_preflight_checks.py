@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from talops.errors import PreflightError, TalopsError, UnreachableError
-from talops.inventory.model import Repository
 from talops.pipeline.checks import CheckResult, failed, passed, warning
 from talops.pipeline.stage import Reporter
-from talops.stages.checks import addresses, age_key, clock, git, images, ports, state, tools
+from talops.proxmox.check.finding import Finding as HostFinding
+from talops.proxmox.check.finding import Severity
+from talops.stages.checks import (
+    addresses,
+    age_key,
+    clock,
+    git,
+    images,
+    ports,
+    proxmox,
+    state,
+    tools,
+)
 from talops.stages.fleet import Configured, Silent, Waiting
 from talops.stages.preflight import Preflight
 from talops.statestore.backends.interface import StateInfo
@@ -123,30 +135,31 @@ def test_states(info: StateInfo, strict: bool, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "answer", "expected"),
+    ("files", "expected"), [(["flux/cluster/a.yaml"], "passed"), (["README.md"], "warning")]
+)
+def test_git(example: Example, files: list[str], expected: str) -> None:
+    """The folder that Flux will read is in the branch, or yet to be pushed."""
+    repository = example("ha").repository
+    assert repository
+    found = git.judge(replace(repository, path="flux/cluster"), "abc", files)
+    assert verdicts(found) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("rule", "severity", "strict", "expected"),
     [
-        (0, "abc\trefs/heads/main", "passed"),
-        (0, "abc\trefs/heads/other", "warning"),
-        (0, "", "warning"),
-        (128, "fatal: could not read", "failed"),
+        ("rights", Severity.ERROR, False, "failed"),
+        ("vmid", Severity.ERROR, True, "failed"),
+        ("vmid", Severity.ERROR, False, "warning"),
+        ("unread", Severity.ERROR, False, "warning"),
+        ("rights", Severity.WARNING, True, "warning"),
     ],
 )
-def test_git(code: int, answer: str, expected: str) -> None:
-    """The branch that Flux will read is there, not yet there, or out of reach."""
-    repository = Repository(
-        name="a/b",
-        branch="main",
-        private=False,
-        url="https://git.example/a/b",
-        path="kubernetes/flux/cluster",
-        install="manifest",
-        credentials=None,
-        ca_file=None,
-        known_hosts=None,
-        interval="1h",
-    )
-    found = git.judge(repository, "url", code, answer)
-    assert verdicts(found) == [expected]
+def test_proxmox(rule: str, severity: Severity, strict: bool, expected: str) -> None:
+    """Within a run a VM of an earlier, killed one is no reason to refuse."""
+    found = [HostFinding(rule, "what", "line one\nline two", "there", severity)]
+    assert verdicts(proxmox.judge(found, "pve", strict=strict)) == [expected]
+    assert verdicts(proxmox.judge([], "pve", strict=strict)) == ["passed"]
 
 
 def test_missing_tools_are_fetched_later() -> None:

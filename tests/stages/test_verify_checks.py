@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -275,6 +276,16 @@ def test_flux_objects(obj: dict[str, Any], run: bool, expected: str, says: str) 
     (found,) = flux.judge([obj], run=run)
     assert found.verdict == expected
     assert says in found.what
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("plain", "passed"), ("ENC[AES256_GCM", "failed"), ("", "unproven")]
+)
+def test_the_canary(value: str, expected: str) -> None:
+    """Plain in the cluster, or not there; never still encrypted."""
+    data = {"canary": base64.b64encode(value.encode()).decode()}
+    assert flux.judge_canary({"data": data}).verdict == expected
+    assert flux.judge_canary(None).verdict == "unproven"
 
 
 def test_storage_class() -> None:

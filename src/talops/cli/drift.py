@@ -67,7 +67,7 @@ def _look(site: Site, wanted: Sequence[str]) -> list[LayerDrift]:
     # A plan beside a running `up` would compare with a world that is just being changed.
     holder = Holder.myself("drift", "drift", site.root)
     with local_lock(site.root / ".talops" / "lock", holder):
-        found = asyncio.run(look(site, secrets, lambda _: None, wanted))
+        found = asyncio.run(look(site, secrets, lambda _: None, redact.learn, wanted))
     return masked(found, redact)
 
 

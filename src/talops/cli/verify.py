@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from talops.pipeline.checks import CheckResult
     from talops.stages.site import Site
 
-    Look = Callable[[], Awaitable[Sequence[CheckResult]]]
+    Look = Callable[[], Coroutine[object, object, Sequence[CheckResult]]]
 
 
 def register(root: typer.Typer) -> None:
@@ -51,33 +51,41 @@ def verify(
 
     assert directory is not None
     site = site_of(directory)
-    look = _look(site, smoke=smoke, move_vip=move_vip)
+    look, act = _looks(site, smoke=smoke, move_vip=move_vip)
     pause = max(seconds(interval), 0.1)
     if watch:
         asyncio.run(_watch(look, output, pause))
     results = asyncio.run(
         settled(look, wait=seconds(wait), count=count, interval=pause, report=_progress)
     )
+    if not failures(results):
+        results = [*results, *asyncio.run(act())]
     show(results, output, suite=f"talops verify {site.cluster.name}")
     if failures(results):
         raise typer.Exit(1)
 
 
-def _look(site: Site, *, smoke: bool, move_vip: bool) -> Look:
+def _looks(site: Site, *, smoke: bool, move_vip: bool) -> tuple[Look, Look]:
+    """What only reads, and what a flag may ask for on top of it."""
     from talops.pipeline.checks import masked, run_checks
     from talops.redaction import Redactor
     from talops.stages.bundle import SecretsFile
     from talops.stages.checks.reach import Reach
-    from talops.stages.verify import verify_checks
+    from talops.stages.verify import active_checks, verify_checks
 
     redact = Redactor(site.credentials.values())
-    reach = Reach(site, SecretsFile(site, redact.learn))
+    secrets = SecretsFile(site, redact.learn)
 
     async def look() -> Sequence[CheckResult]:
-        checks = verify_checks(reach, run_smoke=smoke, move_vip=move_vip)
-        return masked(await run_checks(checks), redact)
+        return masked(await run_checks(verify_checks(Reach(site, secrets))), redact)
 
-    return look
+    async def act() -> Sequence[CheckResult]:
+        """One after the other: a workload and a rebooting node would disturb each other."""
+        checks = active_checks(Reach(site, secrets), run_smoke=smoke, move_vip=move_vip)
+        done = [result for check in checks for result in await run_checks([check])]
+        return masked(done, redact)
+
+    return look, act
 
 
 def _progress(results: Sequence[CheckResult], passes: int) -> None:

@@ -17,14 +17,19 @@ if TYPE_CHECKING:
 
 
 def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:
-    """What every run needs. Callers add what only they can open: states, Proxmox, programs."""
+    """What every run needs. Callers add what only they can open: states, Proxmox, programs.
+
+    `thorough` is for a preflight by itself: it opens every encrypted file, and reads the repository
+    that a run's own hand-over to Flux looks at.
+    """
+    repository = [Check("git", lambda: git.look(ground))] if thorough else []
     return [
         Check("secrets", lambda: age_key.look(ground, thorough=thorough)),
         Check("images", lambda: images.look(ground)),
         Check("addresses", lambda: addresses.look(ground)),
         Check("clock", lambda: clock.look(ground)),
         Check("ports", lambda: ports.look(ground)),
-        Check("git", lambda: git.look(ground)),
+        *repository,
     ]
 
 

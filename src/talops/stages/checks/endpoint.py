@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.pipeline.checks import failed, from_error, passed, unproven
+from talops.pipeline.checks import failed, from_error, passed, skipped, unproven
 from talops.stages.checks.reach import errors_of, values_of
 from talops.stages.checks.wire import APID, certificate
 from talops.talos.kinds import ADDRESSES
@@ -20,16 +20,20 @@ if TYPE_CHECKING:
 ENOUGH_TO_MOVE = 3
 
 
-async def look(reach: Reach, *, move: bool = False) -> list[Finding]:
-    """Reads only; with `move` the holder is rebooted, and the address must go elsewhere."""
+async def look(reach: Reach) -> list[Finding]:
     found = [await _answers(reach)]
     if reach.site.cluster.vip is None:
         return found
     holders, unread = await _holders(reach)
-    found += [*unread, *judge_holders(reach.site.cluster, holders)]
-    if move and not any(f.verdict == "failed" for f in found):
-        found += await _move(reach, holders)
-    return found
+    return [*found, *unread, *judge_holders(reach.site.cluster, holders)]
+
+
+async def move(reach: Reach) -> list[Finding]:
+    """The holder is rebooted, and the address must go elsewhere; for a cluster that is well."""
+    if reach.site.cluster.vip is None:
+        return [skipped("the cluster has no VIP")]
+    holders, _ = await _holders(reach)
+    return await _move(reach, holders)
 
 
 async def _answers(reach: Reach) -> Finding:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 
+from talops.gitops import flux as names
 from talops.kube.conditions import condition
 from talops.kube.discovery import UnknownKindError
+from talops.kube.objects import Ref
 from talops.pipeline.checks import failed, passed, skipped, unproven, warning
 from talops.stages.checks import workloads
 
@@ -31,7 +34,9 @@ async def look(reach: Reach) -> list[Finding]:
         except UnknownKindError:
             what = "the inventory names a repository, and Flux is not installed"
             return [warning(what, hint="talops up --only gitops")]
-        return judge(objects, run=await workloads.are_run(kube))
+        canary = await kube.get(Ref("v1", "Secret", names.CANARY, names.NAMESPACE))
+        run = await workloads.are_run(kube)
+        return [*judge(objects, run=run), judge_canary(canary)]
 
 
 def judge(objects: Sequence[Object], *, run: bool) -> list[Finding]:
@@ -54,6 +59,18 @@ def _one(obj: Object, *, run: bool) -> Finding:
     if not run and reason.startswith("no condition"):
         return unproven(f"not touched yet: {workloads.NO_CONTROLLERS}", name)
     return failed(reason, name, f"flux reconcile {_verb(obj)} {meta['name']}")
+
+
+def judge_canary(secret: Object | None) -> Finding:
+    """An encrypted file of the repository, plain in the cluster: only Flux can have opened it."""
+    where = f"Secret {names.NAMESPACE}/{names.CANARY}"
+    value = ((secret or {}).get("data") or {}).get("canary", "")
+    text = base64.b64decode(value).decode(errors="replace")
+    if not text:
+        return unproven("no canary shows that Flux can decrypt", where, "talops gitops init")
+    if text.startswith("ENC["):
+        return failed("the canary arrived encrypted", where, "talops up --only gitops")
+    return passed("the canary is decrypted", where)
 
 
 def _verb(obj: Object) -> str:

@@ -13,24 +13,37 @@ from talops.stages.checks.nodes import wrong_labels, wrong_taints
 from talops.stages.drift.model import Difference, LayerDrift, absent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from talops.inventory.model import Cluster, Node
     from talops.kube.objects import Object
     from talops.pipeline.checks import Finding
+    from talops.pipeline.stage import AnyStage, Change
     from talops.stages.checks.reach import Reach
 
 LAYER = "kubernetes"
 LABEL, TAINT = "label ", "taint "
 
 
-async def look(reach: Reach) -> LayerDrift:
+async def look(reach: Reach, stages: Sequence[AnyStage] = ()) -> LayerDrift:
+    """`stages` bring objects of their own: what they would apply anew differs."""
     if load(reach.site.kubeconfig) is None:
         return absent(LAYER, Absent("kubeconfig", "there is no kubeconfig yet"))
     found = judge(reach.site.cluster, await reach.kube_nodes())
     if reach.site.cluster.repository:
         found += [d for f in await flux.look(reach) for d in _flux(f)]
+    for stage in stages:
+        seen = await stage.observe()
+        if isinstance(seen, Absent):
+            return absent(LAYER, seen)
+        found += [_planned(stage.name, change) for change in stage.plan(seen)]
     return LayerDrift(LAYER, tuple(found))
+
+
+def _planned(stage: str, change: Change) -> Difference:
+    actual = change.detail or f"would {change.action}"
+    command = f"talops up --only {stage}"
+    return Difference(LAYER, change.target, stage, "applied", actual, "online", command)
 
 
 def judge(cluster: Cluster, seen: Mapping[str, Object]) -> list[Difference]:

@@ -6,30 +6,38 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Reporter
+from talops.stages.addons import Addons
 from talops.stages.checks.reach import Reach
 from talops.stages.configure import Configure
 from talops.stages.drift import files, kubernetes, proxmox, talos
 from talops.stages.drift.model import LAYERS, looked
+from talops.stages.gitops import GitOps
 from talops.stages.provision import Provision
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from talops.events import Emit
+    from talops.pipeline.stage import AnyStage
     from talops.stages.bundle import SecretsFile
     from talops.stages.drift.model import LayerDrift
     from talops.stages.site import Site
 
 
 async def look(
-    site: Site, secrets: SecretsFile, emit: Emit, wanted: Sequence[str] = LAYERS
+    site: Site,
+    secrets: SecretsFile,
+    emit: Emit,
+    learn: Callable[..., None],
+    wanted: Sequence[str] = LAYERS,
 ) -> list[LayerDrift]:
     report = Reporter("drift", emit)
+    inside: list[AnyStage] = [Addons(site, report), GitOps(site, learn, report)]
     every: dict[str, Callable[[], Awaitable[LayerDrift]]] = {
         "files": lambda: files.look(Configure(site, secrets, report)),
         "proxmox": lambda: proxmox.look(site, Provision(site, secrets, report)),
         "talos": lambda: talos.look(site, secrets, report),
-        "kubernetes": lambda: kubernetes.look(Reach(site, secrets)),
+        "kubernetes": lambda: kubernetes.look(Reach(site, secrets), inside),
     }
     # Read once before all ask for it at the same time.
     await secrets.read()
