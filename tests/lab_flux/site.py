@@ -185,6 +185,7 @@ releases: {json.dumps(pins)}
             ["git", "-C", str(self.root), *words],
             env={"PATH": os.environ["PATH"], "HOME": str(self.root), **author},
             check=True,
+            timeout=60,
             capture_output=True,
             text=True,
         )

@@ -9,10 +9,11 @@ from talops.errors import TalopsError
 from talops.gitops.ownership import kept_by_flux, released, still_claimed
 from talops.kube import kubeconfig_file
 from talops.kube.client import KubeClient
-from talops.kube.conditions import ready
+from talops.kube.conditions import condition, ready
 from talops.kube.kubeconfig import load
 from talops.kube.objects import Object, Ref
 from talops.kube.waits import apply_all, wait_ready
+from talops.waiting import NotYet, Ready
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from talops.stages.site import Site
 
 # Their end is a state to wait for; everything else is done when it is accepted.
-WAITED = {"Deployment", "DaemonSet", "StatefulSet", "CustomResourceDefinition", "APIService"}
+WAITED = {
+    "APIService",
+    "CustomResourceDefinition",
+    "DaemonSet",
+    "Deployment",
+    "FluxInstance",
+    "StatefulSet",
+}
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,14 @@ async def bring(kube: KubeClient, wanted: Sequence[Object], site: Site, report: 
             await kube.merge(ref, released(live))
 
 
+def _reconciled(obj: Object | None) -> Ready[Object] | NotYet:
+    """A custom object that has no condition yet has not been looked at, so it is not ready."""
+    found = ready(obj)
+    if isinstance(found, Ready) and (why := condition(found.value, "Ready")):
+        return NotYet(why)
+    return found
+
+
 async def wait_until_ready(
     kube: KubeClient, wanted: Sequence[Object], site: Site, report: Reporter
 ) -> None:
@@ -86,6 +102,6 @@ async def wait_until_ready(
                 Ref.of(obj),
                 timeout=site.limits.kubernetes,
                 interval=site.limits.interval,
-                judge=ready,
+                judge=_reconciled if obj["kind"] == "FluxInstance" else ready,
                 report=report.waiting,
             )
