@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from talops.cli.app import run
+from talops.errors import UnreachableError
+from talops.gitops.deploykey import GITHUB_HOSTS
 from talops.kube.objects import Ref
 from talops.lab.releases import manifests
 from talops.redaction import Secret
+from talops.secrets.vault import Vault
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,3 +94,36 @@ async def test_flux_follows_a_branch_that_moved(
     await scene.push()
     assert (await scene.run_gitops()).error is None
     assert await scene.get(Ref("v1", "ConfigMap", "news", "flux-system")) is None
+
+
+async def test_pin_prints_what_an_inventory_needs(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The checksum of the file as the mirror gives it, ready for cluster.yaml."""
+    words = ["gitops", "pin", "flux", "cilium", "-o", "json", "-C", str(scene.root)]
+    assert await asyncio.to_thread(run, words) == 0
+    found = json.loads(capsys.readouterr().out)["releases"]
+    mirror = scene.releases.endpoints()
+    assert found == {name: mirror[name] for name in ("flux", "cilium")}
+
+
+async def test_a_deploy_key_is_made_and_then_allowed(scene: Scene) -> None:
+    """The first run makes it and stops; the key is encrypted, and the next run uses it."""
+    hosts = "127.0.0.1 " + GITHUB_HOSTS.split(" ", 1)[1]
+    (scene.root / "hosts").write_text(hosts)
+    scene.write_inventory(
+        "gitops: {url: 'ssh://git@127.0.0.1:9/lab/home.git', known_hosts: hosts}\n"
+    )
+    first = await scene.run_gitops()
+    assert first.stages[0].changes == (
+        "make git_deploy_key (a deploy key, to be allowed at the Git server)",
+    )
+    assert first.error
+    assert str(first.error.hint).startswith("talops gitops deploy-key")
+    kept = await Vault.of(scene.sops).read()
+    assert kept["git_deploy_key"] in scene.learnt
+    sealed = (scene.root / "infrastructure" / "secrets.sops.yaml").read_text()
+    assert "PRIVATE KEY" not in sealed
+    scene.credentials = kept
+    second = await scene.run_gitops()
+    assert isinstance(second.error, UnreachableError)

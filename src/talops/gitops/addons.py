@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
+from talops.gitops.catalog import offered
 from talops.gitops.flux import namespace, secret
 from talops.redaction import Secret
 
@@ -31,6 +32,7 @@ class Addon:
     values: Mapping[str, Any] = field(default_factory=dict)
     user_values: str | None = None
     own: tuple[Object, ...] = ()
+    lacking: str | None = None  # a release that would belong here, and that nobody has pinned
 
     def __repr__(self) -> str:
         return f"Addon({self.name})"
@@ -104,7 +106,11 @@ def _device_plugin(cluster: Cluster) -> Addon:
         "metadata": {"name": RUNTIME_CLASS},
         "handler": RUNTIME_CLASS,
     }
-    return Addon("nvidia-device-plugin", "nvidia-device-plugin", values, own=(runtime,))
+    name = "nvidia-device-plugin"
+    if cluster.addons.nvidia is None and not offered(cluster, name):
+        # Nobody asked for it by name, so its missing checksum stops nobody either.
+        return Addon("nvidia runtime class", own=(runtime,), lacking=name)
+    return Addon(name, name, values, own=(runtime,))
 
 
 def _proxmox_config(

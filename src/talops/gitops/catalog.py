@@ -55,6 +55,11 @@ def known(name: str) -> Source:
     return Source(name, entry["version"], url, entry["namespace"], entry.get("sha256"))
 
 
+def offered(cluster: Cluster, name: str) -> bool:
+    """Somebody has given a checksum: talops, or the inventory."""
+    return name in cluster.releases or known(name).sha256 is not None
+
+
 def source(cluster: Cluster, name: str) -> Source:
     """The release to install: the inventory's own, else the pinned one; never one unpinned."""
     found = known(name)

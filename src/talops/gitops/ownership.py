@@ -16,8 +16,11 @@ def kept_by_flux(live: Object) -> bool:
     labels = live["metadata"].get("labels") or {}
     if any(label in labels for label in FLUX_LABELS):
         return True
+    # Finalizers and status are updates; only content is applied.
     return any(
-        entry["manager"] in FLUX_MANAGERS and not entry.get("subresource")
+        entry["manager"] in FLUX_MANAGERS
+        and entry.get("operation") == "Apply"
+        and not entry.get("subresource")
         for entry in live["metadata"].get("managedFields") or []
     )
 

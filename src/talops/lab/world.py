@@ -68,7 +68,6 @@ class World:
         self.proxmox = ProxmoxService(context)
         # Started in this order and stopped in the reverse one.
         self.services: list[Service] = [self.factory, self.proxmox]
-        self.services += [ReleasesService(context), GitService(context)]
         if tools.control_plane:
             self.talos = TalosService(context, tools.control_plane, self.proxmox)
             self.proxmox.machines = self.talos
@@ -77,7 +76,7 @@ class World:
             self.flux = FluxService(
                 lambda: folder("flux"), self.talos.kube_apis, tools.control_plane
             )
-            self.services.append(self.flux)
+            self.services += [ReleasesService(context), GitService(context), self.flux]
         if tools.provider:
             self.services.append(MirrorService(context, tools.provider))
         self.control = Control(self)

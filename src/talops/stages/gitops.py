@@ -223,7 +223,7 @@ def revision_of(repository: Object) -> str:
 
 
 def git_secret(site: Site, reader: GitAccess) -> Object | None:
-    ca = reader.ca_file.read_text(encoding="utf-8") if reader.ca_file else None
+    ca = handover.read_named(reader.ca_file, "gitops.ca_file") if reader.ca_file else None
     if reader.key:
         public = deploykey.public_part(reader.key, f"talops {site.cluster.name}")
         return flux.deploy_key_secret(reader.key, public, reader.known_hosts)

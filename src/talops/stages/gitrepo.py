@@ -39,6 +39,7 @@ class GitAccess:
     token: Secret | None = None
     key: Secret | None = None
     known_hosts: str = ""
+    path: str = os.defpath  # where git and ssh are looked for
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,11 @@ class Snapshot:
     commit: str
     files: tuple[str, ...]
     _folder: Path
+    _environment: dict[str, str]
 
     async def text(self, name: str) -> str:
-        code, out, err = await _git([], ["-C", str(self._folder), "show", f"{self.commit}:{name}"])
+        words = ["-C", str(self._folder), "show", f"{self.commit}:{name}"]
+        code, out, err = await _git([], words, self._environment)
         if code:
             raise ToolError(f"cannot be read from Git: {err}", where=name)
         return out.decode(errors="replace")
@@ -64,7 +67,8 @@ async def snapshot(access: GitAccess) -> AsyncIterator[Snapshot]:
 
 
 async def _fetch(access: GitAccess, folder: Path) -> Snapshot:
-    await _git([], ["init", "--quiet", "--bare", str(folder)])
+    plain = {"PATH": access.path}
+    await _git([], ["init", "--quiet", "--bare", str(folder)], plain)
     with _identified(access) as (settings, environment, descriptors):
         words = ["-C", str(folder), "fetch", "--quiet", "--depth=1", access.url]
         code, _, err = await _git(
@@ -74,12 +78,12 @@ async def _fetch(access: GitAccess, folder: Path) -> Snapshot:
             raise await _no_branch(access, settings, environment, descriptors)
     if code:
         raise _refusal(access, err)
-    _, out, _ = await _git([], ["-C", str(folder), "rev-parse", "FETCH_HEAD"])
+    _, out, _ = await _git([], ["-C", str(folder), "rev-parse", "FETCH_HEAD"], plain)
     commit = out.decode().strip()
     words = ["-C", str(folder), "ls-tree", "-r", "-z", "--name-only", commit]
-    _, out, _ = await _git([], words)
+    _, out, _ = await _git([], words, plain)
     names = [name.decode(errors="surrogateescape") for name in out.split(b"\0") if name]
-    return Snapshot(commit, tuple(names), folder)
+    return Snapshot(commit, tuple(names), folder, plain)
 
 
 async def _no_branch(
@@ -120,7 +124,7 @@ def _hint(access: GitAccess) -> str:
 def _identified(access: GitAccess) -> Iterator[tuple[list[str], dict[str, str], tuple[int, ...]]]:
     """Settings of git, environment, and nameless files in memory that hold what is secret."""
     settings = ["credential.helper="]
-    environment: dict[str, str] = {}
+    environment = {"PATH": access.path}
     with contextlib.ExitStack() as stack:
         fds: tuple[int, ...] = ()
         if access.ca_file:
@@ -160,16 +164,15 @@ def _in_memory(text: str) -> Iterator[int]:
 async def _git(
     settings: list[str],
     words: list[str],
-    environment: dict[str, str] | None = None,
+    environment: dict[str, str],
     fds: tuple[int, ...] = (),
 ) -> tuple[int, bytes, str]:
     env = {
-        "PATH": os.defpath,
         "HOME": "/nonexistent",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_CONFIG_NOSYSTEM": "1",
         "LC_ALL": "C",
-        **(environment or {}),
+        **environment,
     }
     given = [part for setting in settings for part in ("-c", setting)]
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from talops.stages.gitrepo import GitAccess, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from talops.inventory.model import Repository
     from talops.redaction import Secret
@@ -56,7 +58,8 @@ def access(site: Site, repository: Repository) -> GitAccess | None:
     """As whom the repository is read; None: the credentials do not exist yet."""
     kept = site.credentials
     ca = site.root / repository.ca_file if repository.ca_file else None
-    plain = GitAccess(repository.url, repository.branch, ca)
+    path = site.environment.get("PATH") or os.defpath
+    plain = GitAccess(repository.url, repository.branch, ca, path=path)
     if repository.credentials == "deploy-key":
         key = kept.get(VAULT_NAME)
         return replace(plain, key=key, known_hosts=known_hosts(site, repository)) if key else None
@@ -74,7 +77,7 @@ def access(site: Site, repository: Repository) -> GitAccess | None:
 
 def known_hosts(site: Site, repository: Repository) -> str:
     if repository.known_hosts:
-        return (site.root / repository.known_hosts).read_text(encoding="utf-8")
+        return read_named(site.root / repository.known_hosts, "gitops.known_hosts")
     if "@github.com/" in repository.url:
         return GITHUB_HOSTS
     raise TalopsError(
@@ -82,6 +85,16 @@ def known_hosts(site: Site, repository: Repository) -> str:
         where=repository.url,
         hint="save the output of ssh-keyscan, compare it, and name the file in gitops.known_hosts",
     )
+
+
+def read_named(path: Path, key: str) -> str:
+    """A file that the inventory names."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TalopsError(
+            f"cannot be read: {error}", where=str(path), hint=f"correct {key} in cluster.yaml"
+        ) from error
 
 
 async def check(site: Site, repository: Repository, reader: GitAccess) -> Checked:
@@ -111,11 +124,17 @@ async def check(site: Site, repository: Repository, reader: GitAccess) -> Checke
 def canary_of(opened: Mapping[str, str], path: str) -> Secret | None:
     from talops.redaction import Secret as Text
 
-    text = opened.get(f"{path}/{flux.CANARY_FILE}")
-    if text is None:
+    name = f"{path}/{flux.CANARY_FILE}"
+    if name not in opened:
         return None
-    document = YAML(typ="safe").load(text)
-    return Text(str(document["stringData"]["canary"]))
+    try:
+        return Text(str(YAML(typ="safe").load(opened[name])["stringData"]["canary"]))
+    except (YAMLError, KeyError, TypeError):
+        raise TalopsError(
+            "the canary holds no value that could be looked for",
+            where=name,
+            hint="remove it and run talops gitops init",
+        ) from None
 
 
 async def _open_all(sops: Sops, texts: Mapping[str, str], place: str) -> dict[str, str]:

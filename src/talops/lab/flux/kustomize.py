@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from talops.errors import TalopsError
 from talops.lab.flux.build import build
 from talops.lab.flux.decrypt import Decryptor
-from talops.lab.flux.status import due, report
+from talops.lab.flux.status import due, hold, let_go, report
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,6 +30,11 @@ class PlayedKustomize:
         self._tools = tools
 
     async def reconcile(self, path: str, ks: Object, source: tuple[str, Path] | None) -> None:
+        if ks["metadata"].get("deletionTimestamp"):
+            await self._prune(ks, {})
+            await let_go(self._api, path, ks, MANAGER)
+            return
+        await hold(self._api, path, ks, MANAGER)
         if source is None:
             name = ks["spec"]["sourceRef"]["name"]
             words = f"Source artifact not found, retrying in 30s: {name}"

@@ -60,7 +60,8 @@ class PlayedFlux:
     async def _look(self, path: str, obj: Object) -> None:
         now = asyncio.get_running_loop().time()
         lost = self._source.checkout(obj) is None
-        if due(obj) or lost or now - self._looked.get(path, 0.0) > _LOOK:
+        ending = "deletionTimestamp" in obj["metadata"]
+        if due(obj) or lost or ending or now - self._looked.get(path, 0.0) > _LOOK:
             self._looked[path] = now
             await self._source.reconcile(path, obj)
 

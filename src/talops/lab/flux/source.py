@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
-from talops.lab.flux.status import report
+from talops.lab.flux.status import hold, let_go, report
 
 if TYPE_CHECKING:
     from talops.lab.kubernetes.api import KubeApi
@@ -34,6 +34,10 @@ class PlayedSource:
         return (revision, path) if path and path.is_dir() else None
 
     async def reconcile(self, path: str, repository: Object) -> None:
+        if repository["metadata"].get("deletionTimestamp"):
+            await let_go(self._api, path, repository, MANAGER)
+            return
+        await hold(self._api, path, repository, MANAGER)
         try:
             revision = await self._fetch(repository)
         except TalopsError as error:

@@ -58,3 +58,22 @@ def _ready(status: Object) -> list[Object]:
 
 def _name(obj: Object) -> Object:
     return {"name": obj["metadata"]["name"], "namespace": obj["metadata"]["namespace"]}
+
+
+FINALIZER = "finalizers.fluxcd.io"
+
+
+async def hold(api: KubeApi, path: str, obj: Object, manager: str) -> None:
+    """Like the real controllers: an update of the object itself, before the first work on it."""
+    held = obj["metadata"].get("finalizers") or []
+    if FINALIZER not in held:
+        await api.merge(f"{path}?fieldManager={manager}", _finalizers([*held, FINALIZER]))
+
+
+async def let_go(api: KubeApi, path: str, obj: Object, manager: str) -> None:
+    held = [name for name in obj["metadata"].get("finalizers") or [] if name != FINALIZER]
+    await api.merge(f"{path}?fieldManager={manager}", _finalizers(held))
+
+
+def _finalizers(names: list[str]) -> Object:
+    return {"metadata": {"finalizers": names}}

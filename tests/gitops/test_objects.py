@@ -1,0 +1,149 @@
+"""Objects, keys and files as data."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from ruamel.yaml import YAML
+from tests.gitops.inventories import GPU, cluster
+
+from talops.errors import TalopsError
+from talops.gitops import deploykey, flux
+from talops.gitops.addons import wanted
+from talops.gitops.placing import placed
+from talops.gitops.skeleton import skeleton
+from talops.redaction import Secret
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOKEN = {
+    "proxmox_api_token_id": Secret("root@pam!x"),
+    "proxmox_api_token_secret": Secret("value"),
+}
+PINNED = """\
+releases:
+  nvidia-device-plugin: {version: '1', url: 'https://m.example/n-1.tgz', sha256: %s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ("", []),
+        ("cni: none\n", []),
+        ("cni: cilium\naddons: {metrics_server: true}\n", ["cilium", "metrics-server"]),
+        ("addons: {proxmox_ccm: true}\n", ["proxmox-ccm credentials"]),
+    ],
+)
+def test_what_an_inventory_asks_for(tmp_path: Path, more: str, names: list[str]) -> None:
+    """In the order in which they are applied."""
+    assert [a.name for a in wanted(cluster(tmp_path, more), TOKEN)] == names
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ("", ["nvidia runtime class"]),
+        (PINNED % ("a" * 64), ["nvidia-device-plugin"]),
+        ("addons: {nvidia: false}\n", []),
+        ("addons: {nvidia: true}\n", ["nvidia-device-plugin"]),
+    ],
+)
+def test_gpus_bring_the_device_plugin(tmp_path: Path, more: str, names: list[str]) -> None:
+    """On by itself where GPUs are; an unpinned chart stops only who asked for it."""
+    found = wanted(cluster(tmp_path, more, nodes=GPU), {})
+    assert [a.name for a in found] == names
+
+
+def test_credentials_that_are_missing_are_named(tmp_path: Path) -> None:
+    """An add-on that needs a token says so before anything is applied."""
+    with pytest.raises(TalopsError, match=r"addons\.proxmox_csi needs credentials"):
+        wanted(cluster(tmp_path, "addons: {proxmox_csi: true}\n"), {})
+
+
+def test_a_secret_that_is_too_large_is_refused() -> None:
+    """One byte more than the API server takes."""
+    flux.secret("fits", {"a": "x" * flux.LARGEST_SECRET})
+    with pytest.raises(TalopsError, match="at most 1048576 bytes") as refused:
+        flux.secret("large", {"a": "x" * (flux.LARGEST_SECRET + 1)})
+    assert refused.value.where == "Secret flux-system/large"
+
+
+def test_a_deploy_key_is_one_that_ssh_reads(tmp_path: Path) -> None:
+    """ssh-keygen finds the same public half."""
+    made = deploykey.generate()
+    file = tmp_path / "key"
+    file.touch(mode=0o600)
+    file.write_text(made.reveal())
+    done = subprocess.run(
+        ["ssh-keygen", "-y", "-f", str(file)], capture_output=True, text=True, check=True
+    )
+    assert deploykey.public_part(made, "talops x").split()[:2] == done.stdout.split()[:2]
+    with pytest.raises(TalopsError, match="no OpenSSH private key"):
+        deploykey.public_part(Secret("nonsense"), "")
+
+
+def test_namespaces_are_filled_in_where_they_belong() -> None:
+    """Not on cluster-wide kinds, and never over one that is there."""
+    kinds = [("Service", None), ("ClusterRole", None), ("Secret", "own"), ("Namespace", None)]
+    objects = [
+        {"kind": kind, "metadata": {"name": "x", **({"namespace": ns} if ns else {})}}
+        for kind, ns in kinds
+    ]
+    found = [o["metadata"].get("namespace") for o in placed(objects, "kube-system")]
+    assert found == ["kube-system", None, "own", None]
+
+
+def test_the_skeleton_is_whole(tmp_path: Path) -> None:
+    """Every file is YAML (or JSON5), every named resource exists, secrets are sealed."""
+    repository = cluster(tmp_path, "").repository
+    assert repository
+    files = {file.path: file for file in skeleton(repository, Secret("c0ffee"))}
+    assert "c0ffee" not in repr(files)
+    for path, file in files.items():
+        assert file.sealed is path.endswith(".sops.yaml")
+        if not path.endswith("kustomization.yaml"):
+            continue
+        document = YAML(typ="safe").load(file.text)
+        folder = path.rpartition("/")[0]
+        for entry in [*document["resources"], *document.get("components", [])]:
+            target = (tmp_path / folder / entry).resolve().relative_to(tmp_path.resolve())
+            assert any(name == str(target) or name.startswith(f"{target}/") for name in files)
+    assert any("# renovate: datasource=docker" in file.text for file in files.values())
+
+
+@pytest.mark.parametrize(
+    ("more", "url", "credentials"),
+    [
+        ("", "https://github.com/me/home.git", None),
+        ("repository_visibility: private\n", "ssh://git@github.com/me/home.git", "deploy-key"),
+        (
+            "repository_visibility: private\ngitops: {credentials: token}\n",
+            "https://github.com/me/home.git",
+            "token",
+        ),
+        (
+            "gitops: {url: 'https://git.example/a/b.git'}\nrepository_visibility: private\n",
+            "https://git.example/a/b.git",
+            "token",
+        ),
+        ("gitops: {credentials: deploy-key}\n", "ssh://git@github.com/me/home.git", "deploy-key"),
+    ],
+)
+def test_how_a_repository_is_read(
+    tmp_path: Path, more: str, url: str, credentials: str | None
+) -> None:
+    """Address and credentials follow from each other."""
+    repository = cluster(tmp_path, more).repository
+    assert repository
+    assert (repository.url, repository.credentials) == (url, credentials)
+
+
+def test_the_planted_key_is_the_identity_alone() -> None:
+    """No comment with a date in it: the same key gives the same Secret."""
+    planted = flux.age_secret(Secret("AGE-SECRET-KEY-1X"))
+    assert base64.b64decode(planted["data"]["age.agekey"]) == b"AGE-SECRET-KEY-1X\n"
