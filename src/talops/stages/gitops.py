@@ -50,7 +50,7 @@ class Part:
 class Facts:
     """The parts of which something differs; `needs_key`: a deploy key has to be made first.
 
-    `behind`: Flux has not yet fetched the commit that was checked.
+    `behind`: Flux has fetched another commit than the one that was checked.
     """
 
     pending: tuple[str, ...] = ()
@@ -90,15 +90,17 @@ class GitOps:
         async with kube:
             pending = [t for t, p in self._parts.items() if not (await look(kube, p.objects)).done]
             behind = await self._is_behind(kube)
-        return Facts(tuple(pending), behind=behind and not pending)
+        return Facts(tuple(pending), behind=behind)
 
     def plan(self, facts: Facts) -> list[Change]:
         if facts.needs_key:
             return [Change("make", VAULT_NAME, "a deploy key, to be allowed at the Git server")]
+        changes = [Change(self._parts[t].action, t) for t in facts.pending]
         if facts.behind:
             assert self._checked
-            return [Change(FOLLOW, self._checked.commit[:12], "Flux is asked to look now")]
-        return [Change(self._parts[t].action, t) for t in facts.pending]
+            commit = self._checked.commit[:12]
+            changes.append(Change(FOLLOW, commit, "Flux is asked to look now"))
+        return changes
 
     async def apply(self, change: Change) -> None:
         if change.target == VAULT_NAME:
@@ -159,8 +161,8 @@ class GitOps:
 
     async def _is_behind(self, kube: KubeClient) -> bool:
         assert self._checked
-        live = await kube.get(GIT)
-        return live is not None and self._checked.commit not in revision_of(live)
+        fetched = revision_of(await kube.get(GIT) or {})
+        return bool(fetched) and self._checked.commit not in fetched
 
     async def _applied(self, kube: KubeClient) -> Ready[None] | NotYet:
         """Ready, and of the commit that was fetched, not of an earlier one."""
