@@ -19,7 +19,7 @@ from talops.stages.objects import bring, client, connected, look, wait_until_rea
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from talops.inventory.model import Repository
     from talops.kube.client import KubeClient
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from talops.stages.gitrepo import GitAccess
     from talops.stages.handover import Checked
     from talops.stages.site import Site
+
+    Judge = Callable[[KubeClient], Awaitable[Ready[None] | NotYet]]
 
 FOLLOW = "follow"
 REQUESTED = "reconcile.fluxcd.io/requestedAt"
@@ -134,9 +136,9 @@ class GitOps:
             await self._wait("the repository is applied", kube, self._applied)
             await self._prove(kube)
 
-    async def _wait(self, name: str, kube: KubeClient, judge: Callable[..., object]) -> None:
+    async def _wait(self, name: str, kube: KubeClient, judge: Judge) -> None:
         async def probe() -> Ready[None] | NotYet:
-            return await judge(kube)  # type: ignore[misc, no-any-return]  # both are coroutines
+            return await judge(kube)
 
         await wait_for(
             name,
