@@ -11,8 +11,6 @@ import pytest
 from talops.errors import PreflightError, TalopsError, UnreachableError
 from talops.pipeline.checks import CheckResult, failed, passed, warning
 from talops.pipeline.stage import Reporter
-from talops.proxmox.check.finding import Finding as HostFinding
-from talops.proxmox.check.finding import Severity
 from talops.stages.checks import (
     addresses,
     age_key,
@@ -20,7 +18,6 @@ from talops.stages.checks import (
     git,
     images,
     ports,
-    proxmox,
     state,
     tools,
 )
@@ -143,23 +140,6 @@ def test_git(example: Example, files: list[str], expected: str) -> None:
     assert repository
     found = git.judge(replace(repository, path="flux/cluster"), "abc", files)
     assert verdicts(found) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("rule", "severity", "strict", "expected"),
-    [
-        ("rights", Severity.ERROR, False, "failed"),
-        ("vmid", Severity.ERROR, True, "failed"),
-        ("vmid", Severity.ERROR, False, "warning"),
-        ("unread", Severity.ERROR, False, "warning"),
-        ("rights", Severity.WARNING, True, "warning"),
-    ],
-)
-def test_proxmox(rule: str, severity: Severity, strict: bool, expected: str) -> None:
-    """Within a run a VM of an earlier, killed one is no reason to refuse."""
-    found = [HostFinding(rule, "what", "line one\nline two", "there", severity)]
-    assert verdicts(proxmox.judge(found, "pve", strict=strict)) == [expected]
-    assert verdicts(proxmox.judge([], "pve", strict=strict)) == ["passed"]
 
 
 def test_missing_tools_are_fetched_later() -> None:
