@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.talops-stamp
 WORKERS ?= auto
 # Found, fetched or built before the tests start, so that a fresh machine shows what it is doing.
-TEST_TOOLS := tofu sops age etcd kube-apiserver
+TEST_TOOLS := tofu sops age etcd kube-apiserver helm
 
 .PHONY: help venv demo test check fmt lock docs bench chaos clean proto
 

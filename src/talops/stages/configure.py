@@ -40,6 +40,11 @@ def wanted_files(cluster: Cluster, root: Path) -> dict[str, str]:
     }
 
 
+def pending_files(cluster: Cluster, root: Path) -> list[generated.Change]:
+    """What `configure` would write or remove now."""
+    return generated.changes(root, wanted_files(cluster, root), TERRITORY)
+
+
 class Configure:
     name = "configure"
     independent = False
@@ -53,7 +58,7 @@ class Configure:
     async def observe(self) -> Facts:
         root = self._site.root
         generated.recover(root)
-        found = generated.changes(root, wanted_files(self._site.cluster, root), TERRITORY)
+        found = pending_files(self._site.cluster, root)
         return Facts(tuple(found), find_secrets(root) is not None)
 
     def plan(self, facts: Facts) -> list[Change]:

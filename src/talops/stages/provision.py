@@ -10,6 +10,7 @@ from talops.errors import DifferencesFoundError, TalopsError
 from talops.pipeline.stage import Absent, Change
 from talops.render.layers import layers
 from talops.stages import access
+from talops.stages.configure import pending_files
 from talops.stages.fleet import Fleet, Silent
 from talops.stages.health import wait_healthy
 from talops.stages.state_copies import copies_around
@@ -67,6 +68,9 @@ class Provision:
     async def observe(self) -> Facts | Absent:
         if not all(layer.path.is_dir() for layer in self._layers):
             return Absent("configure", "the OpenTofu files are not written yet")
+        if pending_files(self._site.cluster, self._site.root):
+            # A plan of the old files would show what nobody wants any more.
+            return Absent("configure", "the OpenTofu files are about to change")
         seen: dict[str, tuple[Judged, ...] | None] = {}
         unmade = False
         for layer in self._layers:
