@@ -15,7 +15,7 @@ from talops.redaction import Redactor, Secret
 from talops.stages.apply_config import NodeFacts
 from talops.stages.drift import files, kubernetes, proxmox, talos
 from talops.stages.drift.model import Difference, LayerDrift, looked, masked
-from talops.stages.drift.repair import quiet_nodes, taint_of
+from talops.stages.drift.repair import quiet_nodes, repairable, taint_of
 from talops.stages.drift.values import leaves
 from talops.stages.fleet import Configured, Waiting
 from talops.talos.calls.machine import ApplyMode
@@ -195,6 +195,34 @@ def test_only_nodes_without_a_restart_are_repaired() -> None:
     """One loud difference keeps the whole node out."""
     rows = [_row("a", safe=True), _row("b", safe=True), _row("b", safe=False)]
     assert quiet_nodes(rows) == ["a"]
+
+
+FOREIGN_DISK = Difference("proxmox", "a", "disk.scsi5", "no", proxmox.FOREIGN, "removes", "c")
+TAG = Difference("proxmox", "a", "tags", "x", "y", "online", "c", safe=True)
+MEMORY_ROW = Difference("proxmox", "a", "memory", "1", "2", "restarts", "c")
+STALE = Difference("files", "a.tf", "content", "x", "y", "online", "c", safe=True)
+EDITED = Difference("files", "a.tf", "content", "x", "y", "online", "c")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([], False),
+        ([FOREIGN_DISK], False),
+        ([FOREIGN_DISK, TAG], True),
+        ([TAG, MEMORY_ROW], False),
+        ([STALE], True),
+        ([EDITED], False),
+        ([EDITED, TAG], False),
+        ([_row("a", safe=True)], True),
+        ([_row("a", safe=True), _row("a", safe=False)], False),
+    ],
+)
+def test_what_can_be_repaired(rows: list[Difference], expected: bool) -> None:
+    """A plan that waits for files, restarts something or meets a hand edit is left alone."""
+    layers = {row.layer for row in rows}
+    results = [LayerDrift(x, tuple(row for row in rows if row.layer == x)) for x in sorted(layers)]
+    assert repairable(results) == expected
 
 
 def test_values_leave_masked() -> None:

@@ -40,12 +40,13 @@ def drift(
 ) -> None:
     """Compare inventory, generated files, Proxmox, Talos and Kubernetes; exit 2 on a difference."""
     from talops.cli.site import site_of
+    from talops.stages.drift.repair import repairable
 
     assert directory is not None
     site = site_of(directory)
     wanted = [each.value for each in layer or list(Layer)]
     results = _look(site, wanted)
-    if fix and any(d.safe for result in results for d in result.differences):
+    if fix and repairable(results):
         _repair(site, results)
         results = _look(site, wanted)
     _show(results, output)
@@ -107,7 +108,8 @@ def _show(results: Sequence[LayerDrift], output: Format) -> None:
     unread = [result.layer for result in results if result.unread]
     looked_at = ", ".join(result.layer for result in results)
     verdict = "1 difference" if count == 1 else f"{count} differences"
-    typer.echo(f"{verdict if count else 'no difference'} ({looked_at})")
+    nothing = "no difference seen" if unread else "no difference"
+    typer.echo(f"{verdict if count else nothing} ({looked_at})")
     if unread:
         note(f"not everything could be read: {', '.join(unread)}")
 

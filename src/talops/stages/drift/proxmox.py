@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LAYER = "proxmox"
 OWN_DISKS = frozenset({"scsi0"})
+FOREIGN = "attached by somebody else"
 
 
 async def look(site: Site, stage: Provision) -> LayerDrift:
@@ -102,7 +103,7 @@ def unmanaged(
             name,
             f"disk.{slot}",
             "not there",
-            "attached by somebody else",
+            FOREIGN,
             "removes a disk",
             f"detach it in Proxmox, or leave it; changing a disk of {name} would remove it",
         )

@@ -13,6 +13,7 @@ from talops.stages.bundle import SecretsFile
 from talops.stages.checks.nodes import wrong_labels, wrong_taints
 from talops.stages.checks.reach import Reach
 from talops.stages.configure import Configure
+from talops.stages.drift.proxmox import FOREIGN
 from talops.stages.drift.talos import only
 from talops.stages.provision import Provision
 from talops.tofu.rules import Effect
@@ -28,6 +29,19 @@ if TYPE_CHECKING:
     from talops.stages.site import Site
 
 
+def repairable(results: Sequence[LayerDrift]) -> bool:
+    """Whether `repairs` has anything to do."""
+    found = {result.layer: result.differences for result in results}
+    files = found.get("files", ())
+    proxmox = [d for d in found.get("proxmox", ()) if d.actual != FOREIGN]
+    return bool(
+        (files and all(d.safe for d in files))
+        or (proxmox and not files and all(d.safe for d in proxmox))
+        or quiet_nodes(found.get("talos", ()))
+        or any(d.safe for d in found.get("kubernetes", ()))
+    )
+
+
 def repairs(site: Site, recorder: Recorder, results: Sequence[LayerDrift]) -> list[AnyStage]:
     """The stages for what is safe. A layer that follows from unwritten files waits a turn."""
     secrets = SecretsFile(site, recorder.learn)
@@ -41,7 +55,8 @@ def repairs(site: Site, recorder: Recorder, results: Sequence[LayerDrift]) -> li
     files = found.get("files", ())
     if files and all(d.safe for d in files):
         stages.append(Configure(site, secrets, report("configure")))
-    proxmox = found.get("proxmox", ())
+    # A foreign disk is no part of any plan; a plan that would touch it is not an online one.
+    proxmox = [d for d in found.get("proxmox", ()) if d.actual != FOREIGN]
     if proxmox and not files and all(d.safe for d in proxmox):
         stages.append(OnlineProvision(site, secrets, report("provision")))
     nodes = quiet_nodes(found.get("talos", ()))
