@@ -46,11 +46,9 @@ def place_of(directory: Path | None) -> Place:
     return Place(root, cluster, cluster.proxmox)
 
 
-def access_to(
-    place: Place, user: str | None = None, *, kept: Mapping[str, Secret] | None = None
-) -> Access:
-    """`user` logs in with a password; otherwise whatever credentials are at hand, or `kept`."""
-    return _access(place, _password(user) if user else _at_hand(place, kept))
+def access_to(place: Place, user: str | None = None) -> Access:
+    """`user` logs in with a password; otherwise whatever credentials are at hand."""
+    return _access(place, _password(user) if user else _at_hand(place))
 
 
 def with_token(place: Place, name: str, value: Secret) -> Access:
@@ -72,7 +70,7 @@ def _access(place: Place, login: Token | Password) -> Access:
     )
 
 
-def _at_hand(place: Place, kept: Mapping[str, Secret] | None = None) -> Token | Password:
+def _at_hand(place: Place) -> Token | Password:
     from talops.proxmox.client import Token, token
 
     given = os.environ.get("PROXMOX_VE_API_TOKEN")
@@ -80,7 +78,7 @@ def _at_hand(place: Place, kept: Mapping[str, Secret] | None = None) -> Token | 
         return token(given)
     if os.environ.get("PROXMOX_VE_USERNAME"):
         return _password(os.environ["PROXMOX_VE_USERNAME"])
-    kept = credentials_of(place) if kept is None else kept
+    kept = credentials_of(place)
     if kept.keys() >= {TOKEN_ID, TOKEN_VALUE}:
         return Token(kept[TOKEN_ID].reveal(), kept[TOKEN_VALUE])
     raise TalopsError(
