@@ -119,11 +119,13 @@ class Image:
     schematic: str
     secureboot: bool
     platform: str  # nocloud, metal
+    owner: str  # the cluster: two of them on one host never share, or destroy, a file
 
     def file_name(self, version: str, kind: str) -> str:
         """The file as it is called on a Proxmox storage: told apart by all that makes it differ."""
         suffix = "-secureboot" if self.secureboot else ""
-        return f"talos-{version}-{self.schematic[:12]}-{self.platform}-amd64{suffix}.{kind}"
+        made_of = f"{version}-{self.schematic[:12]}-{self.platform}-amd64{suffix}"
+        return f"{self.owner}-talos-{made_of}.{kind}"
 
     def path(self, version: str, kind: str) -> str:
         """The path on the Image Factory."""

@@ -241,6 +241,7 @@ def _node(file: ClusterFile, node: NodeFile, index: int) -> Node:
             schematic=node.schematic_id or schematic_id(carried),
             secureboot=bool(node.secureboot),
             platform="nocloud" if nocloud else "metal",
+            owner=file.cluster_name,
         ),
         extensions=None if node.schematic_id else carried,
         mtu=node.mtu,
