@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from talops.lab.provider import tasks
 from talops.lab.provider.api import ApiError
-from talops.lab.provider.kinds import Call, Remark, Resource, refuse
+from talops.lab.provider.kinds import Call, FailedError, Remark, Resource, refuse
 from talops.lab.provider.schema import Attribute, Block
 from talops.lab.provider.validation import matching, one_of
 
@@ -148,14 +148,14 @@ class DownloadFile(Resource):
 
         try:
             await fetch()
-        except ApiError as error:
-            if "refusing to override existing file" not in error.reason:
+        except (ApiError, FailedError) as error:  # said at once, or by the task
+            if "refusing to override existing file" not in error.what:
                 raise
             if not planned["overwrite_unmanaged"]:
                 refuse(
                     "File already exists in the datastore, it was created outside of Terraform "
                     "or is managed by another resource.",
-                    f"{planned['file_name']}: {error.reason}",
+                    f"{planned['file_name']}: {error.what}",
                 )
             kind = f"{planned['content_type']}/{planned['file_name']}"
             await call.api.call("DELETE", _content(planned, kind))
