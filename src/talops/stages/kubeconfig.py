@@ -12,6 +12,7 @@ from talops.files import PRIVATE, write_atomic
 from talops.kube import kubeconfig_file
 from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load
+from talops.kube.objects import Ref
 from talops.pipeline.stage import Absent, Change
 from talops.stages.fleet import Fleet
 from talops.talos.errors import MaintenanceModeError
@@ -30,6 +31,7 @@ def _pem(encoded: str) -> str:
 
 
 RENEW_BEFORE = timedelta(days=30)
+SYSTEM_NAMESPACE = Ref("v1", "Namespace", "kube-system")
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,11 @@ class FetchKubeconfig:
         )
 
     async def _answers(self) -> Ready[None] | NotYet:
+        """An API server answers a moment before it has made the namespaces that add-ons go to."""
         async with KubeClient(self._config()) as kube:
             version = await kube.version()
+            if await kube.get(SYSTEM_NAMESPACE) is None:
+                return NotYet("it has not made its own namespaces yet")
         self._report.log(f"Kubernetes {version}")
         return Ready(None)
 
