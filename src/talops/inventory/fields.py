@@ -16,6 +16,7 @@ DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
 BDF = re.compile(r"(?:([0-9a-f]{4}):)?([0-9a-f]{2}):([0-1][0-9a-f])(?:\.([0-7]))?", re.IGNORECASE)
 MAPPING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
+TOKEN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]+")
 SCHEMATIC = re.compile(r"[0-9a-f]{64}")
 TAINT = re.compile(
     r"(?P<key>[\w./-]+)(?:=(?P<value>[\w.-]*))?:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute)"
@@ -141,6 +142,17 @@ def _gpu(value: Any) -> str:
     return text
 
 
+def _token_name(value: Any) -> str:
+    text = _text(value, "talops")
+    if not TOKEN_NAME.fullmatch(text):
+        raise refuse(
+            "token-name",
+            f"{text!r} is not the name of a Proxmox token",
+            "use at least two of A-Z, a-z, 0-9, '.', '-' and '_', starting with a letter",
+        )
+    return text
+
+
 def _taint(value: Any) -> str:
     text = _text(value, "dedicated=gpu:NoSchedule")
     if not TAINT.fullmatch(text):
@@ -195,6 +207,7 @@ DnsLabel = Annotated[str, BeforeValidator(_dns_label, json_schema_input_type=str
 Mac = Annotated[str, BeforeValidator(_mac, json_schema_input_type=str)]
 Schematic = Annotated[str, BeforeValidator(_schematic, json_schema_input_type=str)]
 Gpu = Annotated[str, BeforeValidator(_gpu, json_schema_input_type=str)]
+TokenName = Annotated[str, BeforeValidator(_token_name, json_schema_input_type=str)]
 Taint = Annotated[str, BeforeValidator(_taint, json_schema_input_type=str)]
 Url = Annotated[str, BeforeValidator(_url, json_schema_input_type=str)]
 GitUrl = Annotated[str, BeforeValidator(_git_url, json_schema_input_type=str)]

@@ -19,6 +19,7 @@ from talops.inventory.fields import (
     Seconds,
     Sha256,
     Text,
+    TokenName,
     Url,
     VlanTag,
     VmId,
@@ -148,7 +149,7 @@ class User(Section):
 
 class Token(Section):
     user: Text = Field(description="User that the token belongs to.")
-    name: Text = Field(description="Token id.")
+    name: TokenName = Field(description="Token id: at least two characters.")
     privilege_separation: bool = Field(True, description="The token has rights of its own.")
     comment: Text | None = Field(None, description="Comment shown in Proxmox.")
 
