@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.cli.conftest import EXAMPLES
 
 from talops.cli.app import run as talops
 
@@ -119,3 +120,21 @@ def test_no_key_is_found_out(root: Path, capsys: pytest.CaptureFixture[str]) -> 
     err = capsys.readouterr().err
     assert "secrets.sops.yaml" in err
     assert "it is for age1" in err
+
+
+def test_state_commands_read_their_password_from_the_encrypted_file(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A server that is down is an error in words; the encrypted password was read on the way."""
+    example = EXAMPLES / "single"
+    state = 'state: {type: http, url: "https://127.0.0.1:1/home"}\n'
+    (root / "cluster.yaml").write_text((example / "cluster.yaml").read_text() + state)
+    (root / "nodes.yaml").write_text((example / "nodes.yaml").read_text())
+    assert talops(["secrets", "init", "-C", str(root)]) == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO(PLAIN))
+    assert talops(["secrets", "set", "tfstate_password", "-C", str(root)]) == 0
+    assert talops(["state", "list", "-C", str(root)]) == 1
+    said = capsys.readouterr().err
+    assert "https://127.0.0.1:1/home" in said
+    assert "Traceback" not in said
+    assert PLAIN not in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from contextlib import contextmanager
@@ -81,8 +82,6 @@ def context(
     program: str | None = None,
 ) -> Iterator[Context]:
     """The chosen layers with everything at hand; progress is shown while inside."""
-    import asyncio
-
     from talops.cli.infra_view import open_view
     from talops.cli.tools_progress import progress
     from talops.toolchain.engine import ensure_engine
@@ -106,12 +105,16 @@ def inventory_of(root: Path) -> Cluster | None:
 
 
 def credentials_of(cluster: Cluster | None, root: Path) -> Mapping[str, Secret]:
+    return asyncio.run(read_credentials(cluster, root))
+
+
+async def read_credentials(cluster: Cluster | None, root: Path) -> Mapping[str, Secret]:
     """From the encrypted file; what stands in an ignored cluster.yaml comes first."""
     from talops.secrets.vault import FILE, Vault
 
     kept: Mapping[str, Secret] = {}
     if (root / FILE).exists():
-        from talops.cli.secrets_context import with_context
+        from talops.cli.secrets_context import in_context
 
-        kept = with_context(root, lambda found: Vault.of(found.sops).read())
+        kept = await in_context(root, lambda found: Vault.of(found.sops).read())
     return {**kept, **(cluster.credentials if cluster else {})}

@@ -26,12 +26,12 @@ class Context:
 
 def with_context(directory: Path | None, work: Callable[[Context], Awaitable[T]]) -> T:
     assert directory is not None  # the option's callback fills it in
-    root = directory.resolve()
+    return asyncio.run(in_context(directory.resolve(), work))
 
-    async def run() -> T:
-        return await work(await _context(root))
 
-    return asyncio.run(run())
+async def in_context(root: Path, work: Callable[[Context], Awaitable[T]]) -> T:
+    """As `with_context`, for callers that run a loop already; `root` is absolute."""
+    return await work(await _context(root))
 
 
 async def _context(root: Path) -> Context:

@@ -97,7 +97,7 @@ def migrate(
     root = (directory or Path.cwd()).absolute()
 
     async def work(new: StateBackend) -> list[Moved]:
-        old = open_backend(root, source)
+        old = await open_backend(root, source)
         try:
             if old.place == new.place:
                 raise TalopsError(f"the states are at {old.place} already")

@@ -30,7 +30,7 @@ def with_backend(
     root = (directory or Path.cwd()).absolute()
 
     async def run() -> T:
-        backend = open_backend(root, place)
+        backend = await open_backend(root, place)
         try:
             return await work(backend)
         finally:
@@ -39,9 +39,9 @@ def with_backend(
     return asyncio.run(run())
 
 
-def open_backend(root: Path, place: str | None = None) -> StateBackend:
+async def open_backend(root: Path, place: str | None = None) -> StateBackend:
     """`place` is local, http(s)://HOST/PROJECT or s3://BUCKET/PREFIX."""
-    from talops.cli.infra_context import credentials_of, inventory_of
+    from talops.cli.infra_context import inventory_of, read_credentials
 
     cluster = inventory_of(root)
     if cluster is None:
@@ -51,7 +51,7 @@ def open_backend(root: Path, place: str | None = None) -> StateBackend:
             hint="give its directory with -C, or make one: talops init",
         )
     remote = (place or cluster.state.kind) != "local"
-    return backend_of(cluster, root, credentials_of(cluster, root) if remote else {}, place)
+    return backend_of(cluster, root, await read_credentials(cluster, root) if remote else {}, place)
 
 
 def backend_of(

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from talops.errors import TalopsError
 from talops.files import PRIVATE, write_atomic
 from talops.redaction import Secret
 from talops.render.backend import backend_environment, provider_environment
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.events import Emit
-    from talops.inventory.model import Cluster
+    from talops.inventory.model import Cluster, State
     from talops.stages.site import Site
     from talops.tofu.apply import Healthy
     from talops.tofu.layers import Layer
@@ -51,9 +52,27 @@ def layer_variables(
     ours = next((each for each in layers(cluster) if each.name == layer), None)
     if ours:
         found |= backend_environment(cluster, ours, credentials)
-    inventory_wins = ("ADDRESS", "SSL_CERT_FILE")
+        found |= _state_trust(cluster.state, root)
+    inventory_wins = ("ADDRESS", "SSL_CERT_FILE", "CA_CERTIFICATE_PEM", "CA_BUNDLE")
     kept = {k: v for k, v in found.items() if k not in environment or k.endswith(inventory_wins)}
     return {**environment, **kept}
+
+
+def _state_trust(state: State, root: Path) -> dict[str, str]:
+    """The authority of the state's server; the http backend wants its text, the S3 one its file."""
+    if state.ca_file is None:
+        return {}
+    file = (root / state.ca_file).resolve()
+    if state.kind == "s3":
+        return {"AWS_CA_BUNDLE": str(file)}
+    try:
+        return {"TF_HTTP_CLIENT_CA_CERTIFICATE_PEM": file.read_text(encoding="utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        raise TalopsError(
+            f"cannot read the state server's CA file: {error}",
+            where=str(file),
+            hint="put the certificate there, or correct state: ca_file: in cluster.yaml",
+        ) from error
 
 
 def layer_engine(program: Path, layer: Layer, every: Mapping[str, str], emit: Emit) -> Engine:

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from talops.tofu.ordering import Batch
 
 
+# Each plan is a tofu and a provider of its own.
+AT_ONCE = 4
+
+
 @dataclass(frozen=True)
 class Facts:
     """What each layer's plan would do; None: it cannot be planned before an earlier one is made."""
@@ -73,12 +77,32 @@ class Provision:
             return Absent("configure", "the OpenTofu files are about to change")
         seen: dict[str, tuple[Judged, ...] | None] = {}
         unmade = False
+        early = await self._looked_at_once()
         for layer in self._layers:
-            # A layer reads what earlier ones made, so its plan means something only after them.
-            seen[layer.name] = None if unmade else await self._judged(layer)
-            unmade = unmade or bool(seen[layer.name])
+            # A layer reads what earlier ones made: its plan means something only after them.
+            if unmade:
+                seen[layer.name] = None
+                continue
+            found = early[layer.name] if early else await self._judged(layer)
+            if isinstance(found, BaseException):
+                raise found
+            seen[layer.name] = found
+            unmade = bool(found)
         self._clean = not unmade
         return Facts(seen)
+
+    async def _looked_at_once(self) -> dict[str, tuple[Judged, ...] | BaseException]:
+        """Plans side by side, where all layers were planned before: most likely all are made."""
+        if not all((layer.path / ".terraform").is_dir() for layer in self._layers):
+            return {}
+        turn = asyncio.Semaphore(AT_ONCE)
+
+        async def look(layer: Layer) -> tuple[Judged, ...]:
+            async with turn:
+                return await self._judged(layer)
+
+        found = await asyncio.gather(*map(look, self._layers), return_exceptions=True)
+        return {layer.name: each for layer, each in zip(self._layers, found, strict=True)}
 
     def plan(self, facts: Facts) -> list[LayerChange]:
         changes = []
@@ -121,7 +145,7 @@ class Provision:
     async def _judged(self, layer: Layer) -> tuple[Judged, ...]:
         engine = await self._engine(layer)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
-            if not await engine.plan(saved):
+            if not await engine.plan(saved, lock=False):
                 return ()
             _, judged = await self._applier(layer, engine).judged(saved)
         return tuple(judged)

@@ -81,11 +81,16 @@ class Engine:
         targets: Sequence[str] = (),
         extra: Sequence[str] = (),
         step: str = "plan",
+        lock: bool = True,
     ) -> bool:
-        """Write a plan to `saved` (private); whether there is anything to do."""
+        """Write a plan to `saved` (private); whether there is anything to do.
+
+        Without `lock` it only looks: it waits for nobody and keeps nobody waiting.
+        """
         make_private_directory(saved.parent)
         write_atomic(saved, b"", mode=PRIVATE)
-        arguments = ["-json", "-input=false", "-detailed-exitcode", self._lock, f"-out={saved}"]
+        arguments = ["-json", "-input=false", "-detailed-exitcode", f"-out={saved}"]
+        arguments.append(self._lock if lock else "-lock=false")
         arguments += ["-destroy"] if destroy else []
         arguments += [f"-target={target}" for target in targets]
         code = await self._stream(step, ["plan", *arguments, *extra], fine={0, CHANGES})
