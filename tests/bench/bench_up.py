@@ -1,0 +1,126 @@
+"""`talops up` beside what it drives: one tofu apply, one tofu plan, and the nodes' boot times.
+
+The lab boots its nodes with lifelike times (`timing` 1). What a node on the way from nothing to
+Ready must sleep at least is the sum of the simulated times on that way; tofu's own apply is run
+by hand on the same files, in the same lab, after talops has taken its VMs away again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.bench.figure import Figure
+
+from talops.inventory.load import load
+from talops.lab.talos.settings import Timing
+from talops.redaction import Secret
+from talops.stages.access import layer_variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROUNDS = 3
+LAYER = "02-platforms/demo"
+
+
+@dataclass
+class Bench:
+    scratch: Path
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @property
+    def site(self) -> Path:
+        return self.scratch / "site"
+
+    def talops(self, *words: str) -> str:
+        return self._run([sys.executable, "-m", "talops", *words])
+
+    def tofu(self, program: str, *words: str) -> None:
+        self._run([program, f"-chdir={self.site / 'infrastructure' / LAYER}", *words])
+
+    def _run(self, command: list[str]) -> str:
+        done = subprocess.run(
+            command, env=self.environment, check=False, capture_output=True, text=True
+        )
+        if done.returncode:
+            raise RuntimeError(f"{command} ended with {done.returncode}: {done.stderr[-2000:]}")
+        return done.stdout
+
+
+def figures() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory(prefix="talops-bench-") as scratch:
+        bench = Bench(Path(scratch))
+        bench.site.mkdir()
+        lab = str(bench.scratch / "lab")
+        spec = bench.scratch / "spec.json"
+        spec.write_text(json.dumps({"timing": 1.0}))
+        bench.talops("lab", "start", "--dir", lab, "--spec", str(spec), "--detach")
+        try:
+            yield from _measure(bench, lab)
+        finally:
+            bench.talops("lab", "stop", "--dir", lab)
+
+
+def _measure(bench: Bench, lab: str) -> Iterator[Figure]:
+    details = json.loads(bench.talops("lab", "status", "--dir", lab, "-o", "json"))
+    sizes = ("--control-planes", "1", "--workers", "1")
+    site = str(bench.site)
+    bench.talops("lab", "inventory", "--dir", lab, "-C", site, *sizes)
+    bench.environment["TF_CLI_CONFIG_FILE"] = details["provider"]["cli_config"]
+    first = _timed(lambda: bench.talops("up", "-C", site, "--yes"))
+    again = _median(lambda: bench.talops("up", "-C", site, "--yes"))
+
+    tools = json.loads(bench.talops("tools", "list", "-o", "json"))
+    tofu = next(tool["path"] for tool in tools if tool["name"] == "tofu")
+    ours = bench.environment
+    bench.environment = _as_talops_would(bench)
+    plan = _median(lambda: bench.tofu(tofu, "plan", "-input=false", "-lock=false"))
+    bench.environment = ours
+    bench.talops("down", "-C", site, "--yes", "--cluster", "demo")
+    bench.environment = _as_talops_would(bench)
+    apply = _timed(lambda: bench.tofu(tofu, "apply", "-input=false", "-auto-approve"))
+    bench.tofu(tofu, "destroy", "-input=false", "-auto-approve")
+    bench.environment = ours
+
+    boot = _boot_seconds()
+    yield Figure("up: one tofu apply by hand", apply, "s")
+    yield Figure("up: simulated boots on the way to Ready", boot, "s")
+    yield Figure("up: talops up against both", first / (apply + boot), "x", 1.25)
+    yield Figure("up: one tofu plan by hand", plan, "s")
+    yield Figure("up: a second up", again, "s", 1.5 * plan + 2)
+
+
+def _as_talops_would(bench: Bench) -> dict[str, str]:
+    names = ("proxmox_api_token_id", "proxmox_api_token_secret", "state_encryption_passphrase")
+    credentials = {
+        name: Secret(bench.talops("secrets", "get", name, "-C", str(bench.site)).strip())
+        for name in names
+    }
+    cluster = load(bench.site).require()
+    return layer_variables(cluster, LAYER, credentials, bench.site, bench.environment)
+
+
+def _boot_seconds() -> float:
+    """Twice through firmware and boot: once into maintenance, once from the installed disk."""
+    times = Timing()
+    twice = 2 * (times.firmware + times.boot)
+    return twice + times.install + times.services + times.kubelet
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.monotonic()
+    work()
+    return time.monotonic() - started
+
+
+def _median(work: Callable[[], object]) -> float:
+    return statistics.median(_timed(work) for _ in range(ROUNDS))
