@@ -109,6 +109,17 @@ class ChangeFinished(Event):
 
 
 @dataclass(frozen=True)
+class PartProgress(Event):
+    """One of several things that a change does at once; `phase`: start, progress, done, failed."""
+
+    stage: str
+    part: str
+    doing: str
+    phase: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class WaitProgress(Event):
     """What is being waited for, and the last reason it is not there yet."""
 

@@ -15,6 +15,7 @@ from talops.events import (
     Log,
     NodeStatus,
     Note,
+    PartProgress,
     PlanFinished,
     PlannedChange,
     RunFinished,
@@ -162,3 +163,38 @@ def test_no_terminal_gets_lines(as_json: bool, kind: type) -> None:
     """Pipes and CI never get control sequences."""
     with open_view(json=as_json, out=io.StringIO(), err=io.StringIO()) as view:
         assert isinstance(view, kind)
+
+
+PARTS: list[Event] = [
+    *START[:8],
+    PartProgress("provision", "VM cp-1", "creating", "start"),
+    PartProgress("provision", "VM cp-2", "creating", "start"),
+    PartProgress("provision", "VM cp-2", "creating", "progress", 10.0),
+    PartProgress("provision", "VM cp-1", "creating", "done", 3.0),
+]
+
+
+def test_the_parts_of_a_change_are_shown_while_they_last() -> None:
+    """Live: what is under way and how many are done; in a log: what is over."""
+    board = Board()
+    for now, event in enumerate(PARTS):
+        board = board.after(event, float(now))
+    assert board.parts_done == 1
+    assert {name: began for name, (_, began) in board.parts.items()} == {"VM cp-2": 9.0}
+    after = board.after(StageFinished("provision", "changed"), 20.0)
+    assert (after.parts, after.parts_done) == ({}, 0)
+
+    view = LiveView(Console(file=io.StringIO(), width=100, force_terminal=True))
+    for event in PARTS:
+        view(event)
+    with view.console.capture() as shown:
+        view.console.print(view.draw())
+    assert "create vm cp-1: 1 done" in shown.get()
+    assert "creating VM cp-2" in shown.get()
+    assert "creating VM cp-1" not in shown.get()
+
+    out = io.StringIO()
+    lines = PlainLines(out, clock=lambda: 0.0)
+    for event in PARTS:
+        lines(event)
+    assert out.getvalue().splitlines()[-1] == ("[  0.0s] provision: creating VM cp-1: done in 3.0s")

@@ -9,6 +9,7 @@ from talops.errors import TalopsError
 from talops.pipeline.stage import Change
 from talops.render.layers import layers
 from talops.stages import access
+from talops.stages.resource_story import ResourceStory
 from talops.stages.state_copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.layers import Layer
@@ -93,7 +94,7 @@ class Destroy:
                     file.unlink()
 
     async def _engine(self, layer: Layer) -> Engine:
-        engine = access.engine(self._site, layer, self._report.event)
+        engine = access.engine(self._site, layer, ResourceStory(self._report))
         await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
         return engine
 

@@ -13,6 +13,7 @@ from talops.stages import access
 from talops.stages.configure import pending_files
 from talops.stages.fleet import Fleet, Silent
 from talops.stages.health import wait_healthy
+from talops.stages.resource_story import ResourceStory
 from talops.stages.state_copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.layers import Layer
@@ -151,7 +152,7 @@ class Provision:
         return tuple(judged)
 
     async def _engine(self, layer: Layer) -> Engine:
-        engine = access.engine(self._site, layer, self._report.event)
+        engine = access.engine(self._site, layer, ResourceStory(self._report))
         if layer.name not in self._ready:
             await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
             self._ready.add(layer.name)

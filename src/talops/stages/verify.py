@@ -23,7 +23,8 @@ from talops.stages.checks import (
     storage,
     versions,
 )
-from talops.stages.checks.reach import Reach
+from talops.stages.checks.reach import Reach, values_of
+from talops.talos.kinds import MACHINE_ID, MACHINE_STATUS
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
@@ -120,3 +121,9 @@ class Verify:
         for node in self._site.cluster.nodes:
             ready = node.name in seen and not condition(seen[node.name], "Ready")
             self._report.node(node.name, kubernetes="Ready" if ready else "NotReady")
+        statuses = await self._reach.ask(
+            self._site.cluster.nodes,
+            lambda talos: talos.resources.find(MACHINE_STATUS, MACHINE_ID),
+        )
+        for name, status in values_of(statuses).items():
+            self._report.node(name, talos=status.stage if status else "unknown")

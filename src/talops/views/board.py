@@ -10,6 +10,7 @@ from talops.events import (
     ChangeStarted,
     Event,
     NodeStatus,
+    PartProgress,
     PlannedChange,
     RunFinished,
     RunStarted,
@@ -65,6 +66,9 @@ class Board:
     stages: Mapping[str, StageRow] = field(default_factory=dict)
     nodes: Mapping[str, NodeStatus] = field(default_factory=dict)
     waits: Mapping[tuple[str, str | None], Wait] = field(default_factory=dict)
+    # Begun and not over yet, with the moment it began.
+    parts: Mapping[str, tuple[PartProgress, float]] = field(default_factory=dict)
+    parts_done: int = 0
 
     def after(self, event: Event, now: float) -> Board:
         return _after(event, self, now)
@@ -112,7 +116,18 @@ def _(event: StepStarted, board: Board, _now: float) -> Board:
 
 
 @_after.register
+def _(event: PartProgress, board: Board, now: float) -> Board:
+    others = {name: part for name, part in board.parts.items() if name != event.part}
+    if event.phase in {"done", "failed"}:
+        done = board.parts_done + (event.phase == "done")
+        return replace(board, parts=others, parts_done=done)
+    _, began = board.parts.get(event.part, (event, now - event.seconds))
+    return replace(board, parts={**board.parts, event.part: (event, began)})
+
+
+@_after.register
 def _(event: ChangeStarted, board: Board, _now: float) -> Board:
+    board = replace(board, parts={}, parts_done=0)
     return board.with_stage(event.stage, doing=f"{event.action} {event.target}")
 
 
@@ -136,7 +151,7 @@ def _(event: NodeStatus, board: Board, _now: float) -> Board:
 
 @_after.register
 def _(event: StageFinished, board: Board, _now: float) -> Board:
-    return replace(board, waits={}).with_stage(
+    return replace(board, waits={}, parts={}, parts_done=0).with_stage(
         event.stage,
         state=event.status,
         doing="",

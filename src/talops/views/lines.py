@@ -13,6 +13,7 @@ from talops.events import (
     Event,
     Log,
     Note,
+    PartProgress,
     PlanFinished,
     RunFinished,
     RunStarted,
@@ -77,6 +78,9 @@ class Story:
             case ChangeFinished():
                 took = duration(event.seconds)
                 yield f"{event.stage}: {event.action} {event.target}: done in {took}"
+            case PartProgress(phase="done" | "failed"):
+                took = duration(event.seconds)
+                yield f"{event.stage}: {event.doing} {event.part}: {event.phase} in {took}"
             case WaitProgress():
                 yield from self._wait(event)
             case StageFinished():

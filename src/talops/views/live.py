@@ -51,6 +51,7 @@ MARKS = {
 ASCII = str.maketrans("✓✗·±—→", "+x.~->")
 NODE_STYLES = {"running": "green", "Ready": "green", "NotReady": "yellow"}
 MOST_WAITS = 6
+MOST_PARTS = 8
 
 
 class LiveView:
@@ -106,7 +107,7 @@ class LiveView:
         board = self.board
         if board.finished or not board.stages:
             return Text("")
-        parts: list[RenderableType] = [self._stages(now)]
+        parts: list[RenderableType] = [self._stages(now), *self._parts(now)]
         parts += [self._wait(wait) for wait in board.current_waits(now)[-MOST_WAITS:]]
         if board.nodes:
             parts += [Text(""), self.node_table()]
@@ -146,10 +147,20 @@ class LiveView:
 
     def _says(self, row: StageRow) -> str:
         if row.state == "running":
-            return row.doing
+            done = self.board.parts_done
+            return f"{row.doing}: {done} done" if done else row.doing
         if row.state == "pending":
             return outlook_of(row) if row.outlook else row.doing
         return result_of(row)
+
+    def _parts(self, now: float) -> Iterator[Text]:
+        under_way = list(self.board.parts.values())
+        for event, began in under_way[:MOST_PARTS]:
+            text = Text("   ", overflow="ellipsis", no_wrap=True)
+            text.append(f"{event.doing} {event.part}", "cyan")
+            yield text.append(f" {duration(now - began)}", "dim")
+        if len(under_way) > MOST_PARTS:
+            yield Text(f"   and {len(under_way) - MOST_PARTS} more", "dim")
 
     def _wait(self, wait: Wait) -> Text:
         age = duration(wait.seconds + (time.monotonic() - wait.seen))
