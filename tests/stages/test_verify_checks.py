@@ -18,6 +18,7 @@ from talops.stages.checks import (
     etcd,
     flux,
     gpus,
+    machines,
     members,
     nodes,
     smoke,
@@ -25,7 +26,7 @@ from talops.stages.checks import (
     versions,
 )
 from talops.talos.calls.etcd import EtcdAlarm, EtcdMember, EtcdStatus
-from talops.talos.kinds import Member
+from talops.talos.kinds import MachineStatus, Member
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -305,3 +306,20 @@ def test_the_smoke_workload_belongs_together() -> None:
     command = job["spec"]["template"]["spec"]["containers"][0]["command"][-1]
     assert "http://talops-smoke.space.svc:8080" in command
     assert "cafe" in command
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (MachineStatus("running", True, ()), "Talos runs and is ready on 1 nodes"),
+        (MachineStatus("booting", False, ()), "Talos on cp-1 is booting"),
+        (
+            MachineStatus("running", False, (("services", "kubelet not healthy"),)),
+            "Talos on cp-1 is not ready: services: kubelet not healthy",
+        ),
+        (None, "cp-1 says nothing about itself yet"),
+    ],
+)
+def test_a_machine_is_up_when_it_says_so(status: MachineStatus | None, said: str) -> None:
+    """A node that Kubernetes calls Ready may still be on its way."""
+    assert [finding.what for finding in machines.judge({"cp-1": status})] == [said]

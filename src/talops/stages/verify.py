@@ -17,6 +17,7 @@ from talops.stages.checks import (
     etcd,
     flux,
     gpus,
+    machines,
     members,
     nodes,
     smoke,
@@ -40,6 +41,7 @@ def verify_checks(reach: Reach) -> list[Check]:
     """What can be seen; nothing is touched."""
     return [
         Check("members", lambda: members.look(reach)),
+        Check("machines", lambda: machines.look(reach)),
         Check("versions", lambda: versions.look(reach)),
         Check("etcd", lambda: etcd.look(reach)),
         Check("nodes", lambda: nodes.look(reach)),

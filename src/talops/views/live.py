@@ -117,7 +117,7 @@ class LiveView:
         table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
         for title in ("node", "VM", "Talos", "Kubernetes"):
             table.add_column(title)
-        for name, node in self.board.nodes.items():
+        for name, node in sorted(self.board.nodes.items()):
             cells = [value or "-" for value in (node.vm, node.talos, node.kubernetes)]
             table.add_row(name, *(Text(cell, NODE_STYLES.get(cell, "")) for cell in cells))
         return table

@@ -1,0 +1,41 @@
+"""Talos itself is up on every node: running, and ready by its own conditions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.pipeline.checks import failed, from_error, passed
+from talops.stages.checks.reach import errors_of, values_of
+from talops.talos.kinds import MACHINE_ID, MACHINE_STATUS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.pipeline.checks import Finding
+    from talops.stages.checks.reach import Reach
+    from talops.talos.kinds import MachineStatus
+
+
+async def look(reach: Reach) -> list[Finding]:
+    answers = await reach.ask(
+        reach.site.cluster.nodes, lambda talos: talos.resources.find(MACHINE_STATUS, MACHINE_ID)
+    )
+    return [from_error(error) for error in errors_of(answers).values()] + judge(values_of(answers))
+
+
+def judge(statuses: Mapping[str, MachineStatus | None]) -> list[Finding]:
+    found: list[Finding] = []
+    for name, status in statuses.items():
+        hint = "talops talos health"
+        if status is None:
+            found.append(failed(f"{name} says nothing about itself yet", hint=hint))
+        elif status.stage != "running":
+            found.append(failed(f"Talos on {name} is {status.stage}", hint=hint))
+        elif not status.ready:
+            why = "; ".join(f"{condition}: {reason}" for condition, reason in status.unmet)
+            found.append(
+                failed(f"Talos on {name} is not ready: {why or 'no reason given'}", hint=hint)
+            )
+    if statuses and not found:
+        found.append(passed(f"Talos runs and is ready on {len(statuses)} nodes"))
+    return found
