@@ -53,7 +53,7 @@ def test_lost_etcd_is_never_founded_again() -> None:
     """It was founded from here, and now nobody has data: that is a loss, not a beginning."""
     with pytest.raises(ConflictError) as caught:
         stage().plan(facts(EMPTY, EMPTY, EMPTY, founded="this-cluster"))
-    assert "talops talos etcd recover" in (caught.value.hint or "")
+    assert "talops recover --from-snapshot" in (caught.value.hint or "")
 
 
 def test_unreadable_record_is_not_an_absent_one(tmp_path: Path) -> None:

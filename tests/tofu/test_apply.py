@@ -226,3 +226,25 @@ async def test_verdict_is_announced(tmp_path: Path) -> None:
     first = next(e for e in world.events if isinstance(e, PlanJudged))
     assert [row["effect"] for row in first.changes] == ["restarts"] * 6
     assert first.changes[0]["address"] == address("cp-1")
+
+
+async def test_retry_of_a_destruction_takes_away(tmp_path: Path) -> None:
+    """A plan that has to be made again must not bring back what the first half took away."""
+    world = World(wanted=cluster(), actual=cluster(), faults={"w-3": ["got timeout"]})
+    conduct = replace(CONDUCT, policy=Policy(everything=True), destroy=True)
+    saved = tmp_path / "x.tfplan"
+    await world.plan(saved, destroy=True)
+    await applier(world, tmp_path, conduct).apply(saved)
+    assert world.actual == {}
+    assert [e.attempt for e in world.events if isinstance(e, Retrying)] == [1]
+
+
+async def test_retry_stays_with_its_targets(tmp_path: Path) -> None:
+    """One VM was to go: the second try is about that one, too."""
+    world = World(wanted=cluster(), actual=cluster(), faults={"w-3": ["got timeout"]})
+    policy = Policy(allow_destroy=frozenset({"w-3"}))
+    conduct = replace(CONDUCT, policy=policy, destroy=True, targets=(address("w-3"),))
+    saved = tmp_path / "x.tfplan"
+    await world.plan(saved, destroy=True, targets=[address("w-3")])
+    await applier(world, tmp_path, conduct).apply(saved)
+    assert set(world.actual) == {*NODES} - {"w-3"}

@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "configure": "talops.cli.configure",
     "up": "talops.cli.up",
     "down": "talops.cli.down",
+    "reset": "talops.cli.reset",
+    "recover": "talops.cli.recover",
     "preflight": "talops.cli.preflight",
     "verify": "talops.cli.verify",
     "drift": "talops.cli.drift",

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from talops.cli.options import Directory, Format, Output
 from talops.errors import TalopsError
-
-if TYPE_CHECKING:
-    from talops.cli.running import Confirm
-    from talops.pipeline.planning import Plan
-    from talops.views.choose import View
 
 
 def register(root: typer.Typer) -> None:
@@ -44,6 +37,7 @@ def down(
 ) -> None:
     """Reset the nodes, destroy their VMs, and forget the cluster; its secrets are kept."""
     from talops import workflows
+    from talops.cli.confirming import named
     from talops.cli.running import Job, run_job
     from talops.cli.site import site_of
     from talops.pipeline.selection import ALL
@@ -65,26 +59,11 @@ def down(
                 site, recorder, force=force, every_layer=all_layers, keep_state=keep_state
             ),
             selection=ALL,
-            confirm=_named(name, yes=yes),
+            confirm=named(
+                name, f"take cluster {name} down", f"talops down --yes --cluster {name}", yes
+            ),
             next_commands=lambda _: ["talops up"],
             output=output,
             dry_run=dry_run,
         )
     )
-
-
-def _named(name: str, *, yes: bool) -> Confirm:
-    """Two steps: see what goes, then type the cluster's name."""
-
-    async def confirm(plan: Plan, view: View) -> bool:
-        return yes or await asyncio.to_thread(_ask, plan, view, name)
-
-    return confirm
-
-
-def _ask(plan: Plan, view: View, name: str) -> bool:
-    if not sys.stdin.isatty():
-        raise TalopsError("nobody is here to confirm", hint=f"talops down --yes --cluster {name}")
-    with view.paused():
-        typer.echo(f"{plan.changes} changes take cluster {name} down for good.", err=True)
-        return bool(typer.prompt(f"Type {name} to go on", default="", err=True) == name)

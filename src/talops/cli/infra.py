@@ -140,7 +140,7 @@ def destroy(
 
     with context(directory, layer, output, tofu) as run:
         policy = Policy(allow_destroy=frozenset(allow_destroy or ()), everything=everything)
-        asyncio.run(destroy_layers(run, Order(policy, extra=ctx.args)))
+        asyncio.run(destroy_layers(run, Order(policy, extra=ctx.args, destroy=True)))
 
 
 @app.command()

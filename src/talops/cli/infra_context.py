@@ -40,6 +40,7 @@ class Order:
     healthy: Healthy = nobody
     parallelism: int | None = None
     extra: Sequence[str] = ()
+    destroy: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Context:
             healthy=order.healthy,
             parallelism=order.parallelism,
             extra=tuple(order.extra),
+            destroy=order.destroy,
         )
         return access.layer_applier(self.root, self.engine(layer), self.variables(layer), conduct)
 

@@ -95,7 +95,9 @@ async def ensure_init(root: Path, running: Engine, every: Mapping[str, str]) -> 
     layer = running.layer
     stamp = root / HOME / f"{layer.slug}.init"
     known = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
-    if known == _init_fingerprint(running, every) and (layer.path / ".terraform").is_dir():
+    # What init remembers of the backend lies there; without it every other command refuses.
+    remembered = layer.path / ".terraform" / "terraform.tfstate"
+    if known == _init_fingerprint(running, every) and remembered.exists():
         return
     remote = "TF_HTTP_ADDRESS" in every or "AWS_ENDPOINT_URL_S3" in every
     await running.init(["-reconfigure"] if remote else [])
@@ -116,6 +118,14 @@ def applier(site: Site, layer: Layer, running: Engine, policy: Policy, healthy: 
     return layer_applier(
         site.root, running, variables(site, layer), Conduct(policy, healthy=healthy)
     )
+
+
+def destroyer(
+    site: Site, layer: Layer, running: Engine, policy: Policy, targets: Sequence[str] = ()
+) -> Applier:
+    """For a plan that only takes away: should it be made again, it is made like that again."""
+    conduct = Conduct(policy, destroy=True, targets=tuple(targets))
+    return layer_applier(site.root, running, variables(site, layer), conduct)
 
 
 def layer_applier(

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 DATA = "/var/lib/etcd/member"
 RECORD = ".talops/bootstrap.json"
 RESTORE = (
-    "restore a snapshot: talops talos etcd recover; or, if the cluster is to start empty, "
-    f"remove {RECORD} and run the same command again"
+    "restore a snapshot: talops recover --from-snapshot FILE; or, if it may start empty: "
+    "talops recover --bootstrap-again {cluster}"
 )
 
 
@@ -90,7 +90,7 @@ class Bootstrap:
             raise ConflictError(
                 "this cluster was founded before, and now no control plane has etcd data",
                 where=", ".join(facts.planes),
-                hint=RESTORE,
+                hint=RESTORE.format(cluster=self._site.cluster.name),
             )
         first = self._planes[0]
         return [Change("found", f"etcd on {first.name}", "once in a cluster's life", first.name)]
@@ -124,7 +124,8 @@ class Bootstrap:
             )
         bundle = await self._secrets.require()
         if read_record(self._site.root / RECORD) != bundle.cluster_id:
-            self._record("founded", bundle.cluster_id)
+            snapshot = read_snapshot(self._site.root / RECORD)
+            self._record("founded", bundle.cluster_id, snapshot=snapshot)
 
     async def _found(self) -> Ready[None] | NotYet:
         """Look at all, then call one. A lost reply means: look again, never call blindly."""
@@ -172,24 +173,36 @@ class Bootstrap:
                 return Plane(has_data, frozenset())
         return Plane(has_data, frozenset(m.hostname for m in members if not m.learner))
 
-    def _record(self, what: str, cluster_id: str) -> None:
-        content = {
+    def _record(self, what: str, cluster_id: str, snapshot: str | None = None) -> None:
+        content: dict[str, object] = {
             "version": 1,
             "state": what,
             "cluster_id": cluster_id,
             "node": self._planes[0].name,
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            **({"snapshot": snapshot} if snapshot else {}),
         }
         write_atomic(self._site.root / RECORD, json.dumps(content, indent=2) + "\n", mode=PRIVATE)
 
 
 def read_record(path: Path) -> str | None:
     """The cluster that was founded from this directory; an unreadable record is not "none"."""
+    content = _content(path)
+    return str(content["cluster_id"]) if content.get("state") == "founded" else None
+
+
+def read_snapshot(path: Path) -> str | None:
+    """SHA-256 of the snapshot that etcd was last restored from, or was about to be."""
+    found = _content(path).get("snapshot")
+    return str(found) if found else None
+
+
+def _content(path: Path) -> dict[str, object]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return str(content["cluster_id"]) if content["state"] == "founded" else None
+        return {"cluster_id": content["cluster_id"], "state": content["state"], **content}
     except FileNotFoundError:
-        return None
+        return {}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TalopsError(
             f"the record of the founding cannot be read: {error}",

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import Reporter
     from talops.stages.site import Site
     from talops.tofu.engine import Engine
-    from talops.tofu.ordering import Batch
 
 DATA = "data."
 
@@ -75,7 +74,7 @@ class Destroy:
         policy = Policy(everything=True)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
             if await engine.plan(saved, destroy=True):
-                applier = access.applier(self._site, layer, engine, policy, _nobody_waits)
+                applier = access.destroyer(self._site, layer, engine, policy)
                 with copies_around(self._site.root, self._site.cluster):
                     await applier.apply(saved)
 
@@ -97,7 +96,3 @@ class Destroy:
         engine = access.engine(self._site, layer, ResourceStory(self._report))
         await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
         return engine
-
-
-async def _nobody_waits(_: Batch) -> None:
-    pass

@@ -56,38 +56,48 @@ class ResetNodes:
         changes = [Change("reset", node.name, "drain and wipe", node.name) for node in workers]
         whole = len(planes) == len(self._site.cluster.control_planes)
         for place, node in enumerate(planes):
-            last = whole and place == len(planes) - 1
-            detail = "wipe; the last etcd member" if last else "leave etcd and wipe"
+            # Beside a dead member etcd refuses to let another one go, and nothing is kept anyway.
+            leaves = whole and place < len(planes) - 1
+            detail = "leave etcd and wipe" if leaves else "wipe; etcd ends with it"
             changes.append(Change("reset", node.name, detail, node.name))
         return [] if self._force else changes
 
     async def apply(self, change: Change) -> None:
         node = next(n for n in self._site.cluster.nodes if n.name == change.node)
-        graceful = "last etcd member" not in change.detail
-        async with self._fleet.talos(node) as talos:
-            try:
-                await talos.machine.reset(graceful=graceful, reboot=True)
-            except UnreachableError as error:
-                self._report.note(f"{node.name} went silent during its reset: {error.what}")
-        await self._gone(node)
+        graceful = "etcd ends" not in change.detail
+        await wipe(self._fleet, node, self._site, self._report, graceful=graceful)
 
     async def verify(self) -> None:
         """Whatever is left goes with the VM."""
 
-    async def _gone(self, node: Node) -> None:
-        async def probe() -> Ready[None] | NotYet:
-            state = await self._fleet.look(node)
-            if isinstance(state, Waiting):
-                return Ready(None)
-            if isinstance(state, Silent):
-                return NotYet(f"rebooting: {state.error.what}")
-            return NotYet(state.status.stage if state.status else "resetting")
 
-        await wait_for(
-            f"{node.name} is wiped",
-            probe,
-            timeout=self._site.limits.install,
-            interval=self._site.limits.interval,
-            hint="talops down --force destroys its VM without a reset",
-            report=lambda waiting: self._report.waiting(waiting, node=node.name),
-        )
+async def wipe(fleet: Fleet, node: Node, site: Site, report: Reporter, *, graceful: bool) -> None:
+    """Reset a node and wait until it is back in maintenance mode."""
+    async with fleet.talos(node) as talos:
+        try:
+            await talos.machine.reset(graceful=graceful, reboot=True, labels=_partitions(site))
+        except UnreachableError as error:
+            report.note(f"{node.name} went silent during its reset: {error.what}")
+
+    async def probe() -> Ready[None] | NotYet:
+        state = await fleet.look(node)
+        if isinstance(state, Waiting):
+            return Ready(None)
+        if isinstance(state, Silent):
+            return NotYet(f"rebooting: {state.error.what}")
+        return NotYet(state.status.stage if state.status else "resetting")
+
+    await wait_for(
+        f"{node.name} is wiped",
+        probe,
+        timeout=site.limits.install,
+        interval=site.limits.interval,
+        hint="--force destroys its VM without a reset",
+        report=lambda waiting: report.waiting(waiting, node=node.name),
+    )
+
+
+def _partitions(site: Site) -> tuple[str, ...]:
+    """Where an ISO stays attached everything may go; elsewhere Talos has to be left to boot."""
+    from_iso = site.cluster.proxmox is not None and site.cluster.proxmox.boot == "iso"
+    return () if from_iso else ("STATE", "EPHEMERAL")

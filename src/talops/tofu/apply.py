@@ -68,6 +68,9 @@ class Conduct:
     find_lost: FindLost = _none_lost
     parallelism: int | None = None
     extra: tuple[str, ...] = ()
+    # A plan that has to be made again is made the same way: to take away, and of these alone.
+    destroy: bool = False
+    targets: tuple[str, ...] = ()
     pauses: tuple[float, ...] = PAUSES
 
 
@@ -99,7 +102,7 @@ class Applier:
         plan, changes = await self.judged(saved)
         if await self._adopt(plan):
             approved = changes
-            await self._engine.plan(saved)
+            await self._plan(saved)
             plan, changes = await self.judged(saved)
             self._must_be_approved(changes, approved)
         if plan.errored:
@@ -159,7 +162,7 @@ class Applier:
     ) -> None:
         """Plan anew and apply, if nothing is in it that was not approved."""
         with fleeting(saved):
-            if await self._engine.plan(saved, targets=targets):
+            if await self._plan(saved, targets):
                 _, changes = await self.judged(saved)
                 self._must_be_approved(changes, approved)
                 await self._with_retries(saved, approved, targets)
@@ -178,12 +181,18 @@ class Applier:
                     raise
                 await self._pause(attempt, reason)
                 attempt += 1
-                if not await self._engine.plan(saved, targets=targets):
+                if not await self._plan(saved, targets):
                     return
                 _, changes = await self.judged(saved)
                 self._must_be_approved(changes, approved)
             else:
                 return
+
+    async def _plan(self, saved: Path, targets: Sequence[str] = ()) -> bool:
+        conduct = self._conduct
+        return await self._engine.plan(
+            saved, destroy=conduct.destroy, targets=targets or conduct.targets
+        )
 
     async def _pause(self, attempt: int, reason: str) -> None:
         self._engine.emit(Retrying(self._engine.layer.name, attempt + 1, reason))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # Long enough for a run that was interrupted to stop and let go of the state.
 LOCK_TIMEOUT = "120s"
 CHANGES = 2  # -detailed-exitcode
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # some commands colour whatever they are told
 # Warnings about what talops does on purpose: it targets single VMs to restart them one by one, and
 # still reads a state from before there was a passphrase.
 EXPECTED = {
@@ -131,6 +133,14 @@ class Engine:
             )
         return [line for line in done.output.splitlines() if line]
 
+    async def state_pull(self) -> str:
+        """The whole state as text; it holds secrets, so it goes into no log."""
+        return await self._plain("state pull", ["state", "pull"])
+
+    async def state_push(self, file: Path) -> None:
+        """Make a file the state; refused where it is older or of another lineage."""
+        await self._plain("state push", ["state", "push", self._lock, str(file)])
+
     async def force_unlock(self, lock: str) -> None:
         await self._plain("force-unlock", ["force-unlock", "-force", lock])
 
@@ -209,7 +219,8 @@ def _redactor(credentials: Mapping[str, Secret]) -> Redactor:
 
 def _diagnostics(done: process.Finished, engine: Engine) -> list[Diagnostic]:
     """What a command without -json printed, as one error."""
-    text = engine.redact(" ".join((done.errors or done.output).replace("│", " ").split()))
+    plain = _COLOUR.sub("", done.errors or done.output).replace("│", " ").replace("╵", " ")
+    text = engine.redact(" ".join(plain.split()))
     summary, _, detail = text.removeprefix("╷ ").removeprefix("Error: ").partition(". ")
     return [Diagnostic(engine.layer.name, "error", summary[:300], detail[:1200])] if text else []
 

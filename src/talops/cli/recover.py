@@ -1,0 +1,83 @@
+"""talops recover: back to one whole cluster, after whatever went wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.options import Directory, Format, Output
+
+if TYPE_CHECKING:
+    from talops.pipeline.result import RunResult
+    from talops.stages.site import Site
+    from talops.statestore.backends.interface import StateBackend
+
+
+def register(root: typer.Typer) -> None:
+    root.command("recover")(recover)
+
+
+def recover(
+    directory: Directory = None,
+    from_snapshot: Annotated[
+        Path | None,
+        typer.Option("--from-snapshot", help="etcd is lost: found it anew from this file."),
+    ] = None,
+    from_copy: Annotated[
+        bool, typer.Option(help="The file is a database copied from a node, without a digest.")
+    ] = False,
+    bootstrap_again: Annotated[
+        str | None,
+        typer.Option(
+            "--bootstrap-again",
+            metavar="CLUSTER",
+            help="etcd is lost and may start empty; type the cluster's name.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what is found and what would be done; exit 2.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    output: Output = Format.TEXT,
+) -> None:
+    """Bring the cluster back after a cut-off run, a lost state, or on an empty Proxmox."""
+    from talops import workflows
+    from talops.cli.preflight_checks import outside_checks
+    from talops.cli.running import Job, agreed, run_job
+    from talops.cli.site import site_of
+    from talops.pipeline.selection import ALL
+    from talops.stages.recover.restore import word_of
+
+    assert directory is not None
+    site = site_of(directory)
+    word = word_of(site.cluster.name, from_snapshot, bootstrap_again, from_copy=from_copy)
+    run_job(
+        Job(
+            command="recover",
+            site=site,
+            build=lambda recorder: workflows.recover(
+                site,
+                recorder,
+                word,
+                lambda: _backend(site),
+                outside_checks(site, strict=False),
+            ),
+            selection=ALL,
+            confirm=agreed(yes, "talops recover --yes"),
+            next_commands=_next,
+            output=output,
+            dry_run=dry_run,
+        )
+    )
+
+
+def _backend(site: Site) -> StateBackend:
+    from talops.cli.state_context import backend_of
+
+    return backend_of(site.cluster, site.root, site.credentials)
+
+
+def _next(result: RunResult) -> list[str]:
+    return ["talops recover", "talops runs log"] if result.exit_code else ["talops verify"]

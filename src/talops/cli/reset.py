@@ -1,0 +1,72 @@
+"""talops reset: one node back to nothing; `talops up` brings it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.options import Directory, Format, Output
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from talops.inventory.model import Cluster, Node
+
+
+def register(root: typer.Typer) -> None:
+    root.command("reset")(reset)
+
+
+def reset(
+    node: Annotated[str, typer.Option("--node", help="Name of the node.")],
+    directory: Directory = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="The node is dead, or etcd may be lost with it: go on all the same."
+        ),
+    ] = False,
+    keep_vm: Annotated[
+        bool, typer.Option("--keep-vm", help="Only wipe it; its VM stays, in maintenance mode.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would happen; exit 2 if anything would.")
+    ] = False,
+    output: Output = Format.TEXT,
+) -> None:
+    """Take one node out of the cluster, wipe it and destroy its VM; its place stays reserved."""
+    from talops import workflows
+    from talops.cli.confirming import named
+    from talops.cli.running import Job, run_job
+    from talops.cli.site import site_of
+    from talops.pipeline.selection import ALL
+
+    assert directory is not None
+    site = site_of(directory)
+    chosen = _node(site.cluster, node)
+    run_job(
+        Job(
+            command="reset",
+            site=site,
+            build=lambda recorder: workflows.reset(
+                site, recorder, chosen, force=force, keep_vm=keep_vm
+            ),
+            selection=ALL,
+            confirm=named(node, f"take node {node} away", f"talops reset --yes --node {node}", yes),
+            next_commands=lambda _: ["talops up"],
+            output=output,
+            dry_run=dry_run,
+        )
+    )
+
+
+def _node(cluster: Cluster, name: str) -> Node:
+    found = next((node for node in cluster.nodes if node.name == name), None)
+    if found is None:
+        raise TalopsError(
+            f"this inventory has no node {name}",
+            where="nodes.yaml",
+            hint=f"its nodes: {', '.join(cluster.node_names)}",
+        )
+    return found

@@ -1,0 +1,84 @@
+"""Stage `destroy` for one node: its VM goes, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.pipeline.stage import Absent, Change
+from talops.render.layers import platform
+from talops.stages import access
+from talops.stages.state_copies import copies_around
+from talops.tofu.apply import fleeting
+from talops.tofu.layers import Layer
+from talops.tofu.policy import Policy
+
+if TYPE_CHECKING:
+    from talops.inventory.model import Node
+    from talops.pipeline.stage import Reporter
+    from talops.stages.site import Site
+    from talops.tofu.engine import Engine
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Addresses of the node's resources in the state."""
+
+    listed: tuple[str, ...]
+
+
+class DestroyOne:
+    name = "destroy"
+    independent = False
+
+    def __init__(self, site: Site, node: Node, report: Reporter) -> None:
+        self._site = site
+        self._node = node
+        self._report = report
+        found = platform(site.cluster)
+        self._layer = Layer(found.name, site.root / found.directory)
+
+    @property
+    def _module(self) -> str:
+        return f'module.node["{self._node.name}"]'
+
+    async def observe(self) -> Facts | Absent:
+        if not self._layer.path.is_dir():
+            raise TalopsError(
+                "the OpenTofu files are not written yet, so nothing is known of its VM",
+                where=str(self._layer.path),
+                hint="talops up --only configure; if a state was lost: talops recover",
+            )
+        addresses = await (await self._engine()).state_list()
+        return Facts(tuple(a for a in addresses if a.startswith(f"{self._module}.")))
+
+    def plan(self, facts: Facts) -> list[Change]:
+        name = self._node.name
+        if not facts.listed:
+            return []
+        return [Change("destroy", f"VM {name}", "with its disks; talops up makes it anew", name)]
+
+    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
+        engine = await self._engine()
+        policy = Policy(allow_destroy=frozenset({self._node.name}))
+        with fleeting(access.saved_plan(self._site, self._layer)) as saved:
+            if not await engine.plan(saved, destroy=True, targets=[self._module]):
+                return
+            applier = access.destroyer(self._site, self._layer, engine, policy, (self._module,))
+            with copies_around(self._site.root, self._site.cluster):
+                await applier.apply(saved)
+
+    async def verify(self) -> None:
+        facts = await self.observe()
+        if isinstance(facts, Facts) and facts.listed:
+            raise TalopsError(
+                f"the state still lists {', '.join(facts.listed)}",
+                where=self._layer.name,
+                hint="run the same command again",
+            )
+
+    async def _engine(self) -> Engine:
+        engine = access.engine(self._site, self._layer, self._report.event)
+        await access.ensure_init(self._site.root, engine, access.variables(self._site, self._layer))
+        return engine

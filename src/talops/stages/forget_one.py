@@ -1,0 +1,70 @@
+"""Stage `forget` for one node: Kubernetes no longer waits for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError, UnreachableError
+from talops.kube.kubeconfig import load
+from talops.kube.objects import Ref
+from talops.pipeline.stage import Change
+from talops.stages.checks.reach import Reach
+
+if TYPE_CHECKING:
+    from talops.inventory.model import Node
+    from talops.pipeline.stage import Reporter
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.site import Site
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`known`: Kubernetes lists it. `silent`: it could not be asked, and why."""
+
+    known: bool
+    silent: str = ""
+
+
+class ForgetOne:
+    """Pods of a node that is gone stay where they are until its Node object goes too."""
+
+    name = "forget"
+    independent = False
+
+    def __init__(self, site: Site, node: Node, secrets: SecretsFile, report: Reporter) -> None:
+        self._site = site
+        self._node = node
+        self._reach = Reach(site, secrets)
+        self._report = report
+
+    async def observe(self) -> Facts:
+        if load(self._site.kubeconfig, self._site.cluster.name) is None:
+            return Facts(known=False, silent="there is no kubeconfig")
+        try:
+            nodes = await self._reach.kube_nodes()
+        except UnreachableError as error:
+            return Facts(known=False, silent=error.what)
+        return Facts(self._node.name in nodes)
+
+    def plan(self, facts: Facts) -> list[Change]:
+        name = self._node.name
+        return [Change("remove", f"Node {name}", "from Kubernetes", name)] if facts.known else []
+
+    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
+        async with self._reach.kube() as kube:
+            await kube.delete(Ref("v1", "Node", self._node.name))
+
+    async def verify(self) -> None:
+        facts = await self.observe()
+        if facts.known:
+            raise TalopsError(
+                f"Kubernetes still lists {self._node.name}",
+                hint=f"is its kubelet still running? kubectl delete node {self._node.name}",
+            )
+        if facts.silent:
+            self._report.note(
+                f"Kubernetes could not be asked: {facts.silent}",
+                level="warning",
+                hint=f"when it is back: kubectl delete node {self._node.name}",
+            )

@@ -1,0 +1,1 @@
+"""What `talops recover` does beside the stages of `up`: salvage, adopt, restore."""

@@ -1,0 +1,171 @@
+"""Stage `reset` for one node: it leaves the cluster, as far as it can, and is wiped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import ConflictError, TalopsError
+from talops.pipeline.stage import Absent, Change
+from talops.stages.checks.reach import Reach, errors_of, values_of
+from talops.stages.fleet import Configured, Silent
+from talops.stages.reset_nodes import wipe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.inventory.model import Node
+    from talops.pipeline.stage import Reporter
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.fleet import State
+    from talops.stages.site import Site
+    from talops.talos.calls.etcd import EtcdMember, EtcdStatus
+    from talops.talos.client import Talos
+
+RESET, REMOVE = "reset", "remove"
+
+
+@dataclass(frozen=True)
+class Etcd:
+    """Voting members as the answering ones list them, and who of them is well.
+
+    `unread` holds the control planes that gave no answer, with their reasons.
+    """
+
+    members: Mapping[str, int]
+    healthy: frozenset[str]
+    unread: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    state: State
+    etcd: Etcd | None  # None: a worker, which etcd does not know
+
+
+def objection(node: str, etcd: Etcd) -> str | None:
+    """Why etcd would not survive without this node; None if it would."""
+    if not etcd.members:
+        silent = "; ".join(f"{name}: {why}" for name, why in etcd.unread.items())
+        return f"etcd could not be asked ({silent or 'it is not running'})"
+    if node not in etcd.members:
+        return None
+    left = set(etcd.members) - {node}
+    if not left:
+        return f"{node} is the only etcd member: its data is the cluster"
+    well = left & etcd.healthy
+    needed = len(left) // 2 + 1
+    if len(well) < needed:
+        sick = ", ".join(sorted(left - well))
+        return f"etcd would lose its majority: {sick} is not well, {len(well)} of {needed} needed"
+    return None
+
+
+class ResetOne:
+    """A node that answers leaves by itself; for one that does not, the others strike it off."""
+
+    name = "reset"
+    independent = False
+
+    def __init__(
+        self, site: Site, node: Node, secrets: SecretsFile, report: Reporter, *, force: bool
+    ) -> None:
+        self._site = site
+        self._node = node
+        self._reach = Reach(site, secrets)
+        self._report = report
+        self._force = force
+
+    async def observe(self) -> Facts | Absent:
+        fleet = await self._reach.fleet()
+        state = await fleet.look(self._node)
+        return Facts(state, await self._etcd() if self._node.controller else None)
+
+    def plan(self, facts: Facts) -> list[Change]:
+        """Refuses what cannot be made good again, unless it was forced."""
+        name = self._node.name
+        if not self._force:
+            self._refuse(facts)
+        if isinstance(facts.state, Configured):
+            return [Change(RESET, name, self._way(facts), name)]
+        if facts.etcd and name in facts.etcd.members and objection(name, facts.etcd) is None:
+            return [Change(REMOVE, f"etcd member {name}", "by the other members", name)]
+        return []
+
+    async def apply(self, change: Change) -> None:
+        if change.action == REMOVE:
+            await self._strike_off()
+            return
+        fleet = await self._reach.fleet()
+        graceful = "alone" not in change.detail
+        await wipe(fleet, self._node, self._site, self._report, graceful=graceful)
+
+    async def verify(self) -> None:
+        """Etcd must not wait for a member that is gone for good."""
+        if not self._node.controller:
+            return
+        etcd = await self._etcd()
+        if self._node.name in etcd.members and len(etcd.members) > 1:
+            if self._force and objection(self._node.name, etcd):
+                self._report.note(f"{self._node.name} is still an etcd member", level="warning")
+                return
+            await self._strike_off()
+
+    def _refuse(self, facts: Facts) -> None:
+        name = self._node.name
+        again = f"if that is meant: talops reset --node {name} --force"
+        if facts.etcd and (reason := objection(name, facts.etcd)):
+            raise ConflictError(reason, where=name, hint=again)
+        if isinstance(facts.state, Silent):
+            raise ConflictError(
+                f"{name} does not answer, so it cannot leave by itself: {facts.state.error.what}",
+                where=str(self._node.address),
+                hint=again,
+            )
+
+    def _way(self, facts: Facts) -> str:
+        if facts.etcd is None:
+            return "drain and wipe"
+        if objection(self._node.name, facts.etcd):
+            return "wipe alone, without leaving etcd"
+        return "drain, leave etcd and wipe"
+
+    async def _etcd(self) -> Etcd:
+        """What each control plane says; the node itself counts like any other."""
+        planes = self._site.cluster.control_planes
+        answers = await self._reach.ask(planes, _members)
+        seen = values_of(answers)
+        # The most complete list counts: a member that lags behind must not hide another.
+        lists = [members for members, _ in seen.values()]
+        longest = max(lists, key=len, default={})
+        healthy = {name for name, (_, status) in seen.items() if _well(status)}
+        unread = {name: error.what for name, error in errors_of(answers).items()}
+        return Etcd(longest, frozenset(healthy), unread)
+
+    async def _strike_off(self) -> None:
+        others = [n for n in self._site.cluster.control_planes if n.name != self._node.name]
+        etcd = await self._etcd()
+        member = etcd.members.get(self._node.name)
+        if member is None:
+            return
+        answers = await self._reach.ask(
+            [n for n in others if n.name in etcd.healthy][:1],
+            lambda talos: talos.etcd.remove_member(member),
+        )
+        for error in errors_of(answers).values():
+            raise error
+        if not answers:
+            raise TalopsError(
+                f"no other control plane can take {self._node.name} out of etcd",
+                hint="talops talos etcd status",
+            )
+
+
+async def _members(talos: Talos) -> tuple[dict[str, int], EtcdStatus]:
+    members: list[EtcdMember] = await talos.etcd.members()
+    status = await talos.etcd.status()
+    return {m.hostname or str(m.id): m.id for m in members if not m.learner}, status
+
+
+def _well(status: EtcdStatus) -> bool:
+    return bool(status.leader) and not status.learner and not status.errors

@@ -1,0 +1,219 @@
+"""Recovery decided from facts: whose VMs are ours, what a state lacks, what becomes of etcd."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from talops.errors import ConflictError, TalopsError
+from talops.inventory.load import load
+from talops.proxmox.facts import Guest
+from talops.stages.bootstrap import Facts as EtcdFacts
+from talops.stages.bootstrap import Plane
+from talops.stages.host_wanted import wanted
+from talops.stages.recover import completing
+from talops.stages.recover.adopt import Adopt, Facts
+from talops.stages.recover.claims import Claim, claim_images, claim_vms, wishes
+from talops.stages.recover.restore import Restore, Word, word_of
+from talops.stages.recover.salvage import Facts as Leftovers
+from talops.stages.recover.salvage import Salvage
+
+CLUSTER = load(Path(__file__).parent.parent.parent / "examples" / "ha").require()
+WISH = wishes(CLUSTER, wanted(CLUSTER))[0]
+OURS = Guest(
+    WISH.vm.vm_id or 500,
+    WISH.vm.name,
+    WISH.vm.host,
+    running=True,
+    template=False,
+    tags=frozenset({CLUSTER.name, "talos"}),
+    macs=frozenset({WISH.vm.mac.upper()}),
+)
+
+
+def site(root: Path) -> Any:
+    class Site:
+        cluster = CLUSTER
+
+    found = Site()
+    found.root = root  # type: ignore[attr-defined]
+    return found
+
+
+def test_what_talops_made_is_claimed_by_its_vmid() -> None:
+    """VMID, name, tag and MAC all fit."""
+    claims, doubts = claim_vms([WISH], [OURS, replace(OURS, vm_id=1, name="x", macs=frozenset())])
+    assert doubts == []
+    assert [(c.address, c.identity) for c in claims] == [
+        (WISH.address, f"{OURS.host}/{OURS.vm_id}")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"name": "somebody"}, "is called somebody"),
+        ({"tags": frozenset({"talos"})}, f"lacks the tag {CLUSTER.name}"),
+        ({"macs": frozenset({"BC:24:11:00:00:01"})}, "has MAC BC:24:11:00:00:01 instead of"),
+        ({"macs": None}, "could not be read"),
+        ({"template": True}, "is a template"),
+    ],
+)
+def test_a_vm_that_is_not_ours_is_named_and_never_claimed(
+    change: dict[str, Any], reason: str
+) -> None:
+    """One thing that does not fit is enough."""
+    claims, doubts = claim_vms([WISH], [replace(OURS, **change)])
+    assert claims == []
+    assert reason in doubts[0]
+
+
+def test_strangers_are_left_alone() -> None:
+    """A VM that shares nothing with the plan is nobody's business."""
+    stranger = Guest(9999, "mail", "pve1", running=True, template=False)
+    assert claim_vms([WISH], [stranger]) == ([], [])
+
+
+def test_images_are_claimed_by_host_storage_and_name() -> None:
+    """The file's name says version, schematic and cluster."""
+    image = {"host": "pve1", "content_type": "iso", "file_name": "t.iso", "url": "https://f/t.iso"}
+    there = {"pve1/local:iso/t.iso", "pve2/local:iso/other.iso"}
+    (claim,) = claim_images("02", {"pve1/t.iso": image}, "local", there)
+    assert claim.identity == "pve1/local:iso/t.iso"
+    assert claim_images("02", {"pve2/t.iso": {**image, "host": "pve2"}}, "local", there) == []
+
+
+def test_doubts_stop_the_whole_adoption(tmp_path: Path) -> None:
+    """Nothing is imported while something looks like ours and is not."""
+    report: Any = None
+    adopt = Adopt(site(tmp_path), report)
+    claim = Claim("02", "address", "pve/1", "VM a")
+    with pytest.raises(ConflictError, match="b: VM 7 on pve is called c"):
+        adopt.plan(Facts((claim,), ("b: VM 7 on pve is called c",)))
+    planned = adopt.plan(Facts((claim,), (), ()))
+    assert [str(change) for change in planned] == [
+        "import VM a (pve/1 fits)",
+        "complete 02 (what no import can read back)",
+    ]
+
+
+def state(kind: str, label: str, key: str, /, **attributes: Any) -> dict[str, Any]:
+    module = f'module.node["{key}"]' if kind.endswith("_vm") else None
+    return {
+        **({"module": module} if module else {}),
+        "mode": "managed",
+        "type": kind,
+        "name": label,
+        "instances": [{**({} if module else {"index_key": key}), "attributes": attributes}],
+    }
+
+
+def test_gaps_of_an_import_are_filled_once() -> None:
+    """What the hosts keep stays as it was read; a state without gaps is left alone."""
+    document = {
+        "serial": 4,
+        "resources": [
+            state("proxmox_virtual_environment_vm", "this", "a", migrate=False, agent=[], name="a"),
+            state("proxmox_download_file", "image", "h/t.iso", url=None, size=3),
+            {"mode": "data", "type": "proxmox_datastores", "name": "host", "instances": []},
+        ],
+    }
+    image, vm = (
+        'proxmox_download_file.image["h/t.iso"]',
+        'module.node["a"].proxmox_virtual_environment_vm.this',
+    )
+    assert completing.addresses(document) == {image, vm}
+    assert set(completing.incomplete(document)) == {image, vm}
+    done = completing.complete(document, {image: "https://f/t.iso"}, qemu_agent=False)
+    assert done["serial"] == 5
+    assert completing.incomplete(done) == []
+    first, second = (entry["instances"][0]["attributes"] for entry in done["resources"][:2])
+    assert (first["migrate"], first["name"], first["agent"][0]["enabled"]) == (True, "a", False)
+    assert (second["url"], second["size"]) == ("https://f/t.iso", 3)
+
+
+EMPTY = Plane(has_data=False, members=frozenset())
+MEMBER = Plane(has_data=True, members=frozenset({"ha-cp-1"}))
+
+
+def etcd(plane: Plane) -> EtcdFacts:
+    return EtcdFacts({"ha-cp-1": plane, "ha-cp-2": EMPTY, "ha-cp-3": EMPTY}, "this", "this")
+
+
+def restore(root: Path, word: Word) -> Restore:
+    nothing: Any = None
+    return Restore(site(root), nothing, nothing, word)
+
+
+def test_lost_etcd_needs_a_word(tmp_path: Path) -> None:
+    """Without one a recovery refuses like any other run; with one it does what was said."""
+    snapshot = tmp_path / "snap.db"
+    snapshot.write_bytes(b"database")
+    copy = Word(snapshot, from_copy=True)
+    with pytest.raises(ConflictError) as caught:
+        restore(tmp_path, Word()).plan(etcd(EMPTY))
+    assert "--bootstrap-again ha" in (caught.value.hint or "")
+    (again,) = restore(tmp_path, Word(again=True)).plan(etcd(EMPTY))
+    assert again.action == "found"
+    (back,) = restore(tmp_path, copy).plan(etcd(EMPTY))
+    assert str(back) == "restore etcd on ha-cp-1 (from snap.db)"
+
+
+def test_no_snapshot_is_restored_over_data(tmp_path: Path) -> None:
+    """Data anywhere is kept, unless it came from this very snapshot."""
+    snapshot = tmp_path / "snap.db"
+    snapshot.write_bytes(b"database")
+    stage = restore(tmp_path, Word(snapshot, from_copy=True))
+    with pytest.raises(ConflictError, match="etcd has data"):
+        stage.plan(etcd(MEMBER))
+    stage._record("founded", "this", snapshot=stage._digest)
+    assert stage.plan(etcd(MEMBER)) == []
+    assert restore(tmp_path, Word()).plan(etcd(MEMBER)) == []
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "again", "reason"),
+    [
+        (None, "other", "needs this cluster's name"),
+        (Path("a"), "ha", "exclude each other"),
+        (Path("does-not-exist"), None, "no such snapshot"),
+    ],
+)
+def test_words_that_mean_nothing(snapshot: Path | None, again: str | None, reason: str) -> None:
+    """They are refused before anything is looked at."""
+    with pytest.raises(TalopsError, match=reason):
+        word_of("ha", snapshot, again, from_copy=False)
+
+
+def test_leftovers_are_put_away(tmp_path: Path) -> None:
+    """Own locks without a program behind them, unsaved states, plans; others are only named."""
+    said: list[str] = []
+
+    class Report:
+        def note(self, message: str, **_: Any) -> None:
+            said.append(message)
+
+    import getpass
+    import socket
+
+    backend: Any = None
+    report: Any = Report()
+    salvage = Salvage(site(tmp_path), report, backend)
+    mine = {"ID": "1", "Who": f"{getpass.getuser()}@{socket.gethostname()}"}
+    layer = tmp_path / "infrastructure/02-platforms/ha"
+    seen = Leftovers(
+        (layer / "errored.tfstate",),
+        (tmp_path / "old.tfplan",),
+        (("02-platforms-ha", mine), ("01-hypervisors", {"ID": "2", "Who": "eve@far"})),
+    )
+    assert [str(change) for change in salvage.plan(seen)] == [
+        f"unlock 02-platforms-ha (left by {mine['Who']})",
+        "push 02-platforms-ha/errored.tfstate (a state that could not be written)",
+        "remove old.tfplan (a plan that was never applied)",
+    ]
+    assert "eve@far" in said[0]
+    busy = replace(seen, busy=frozenset({"02-platforms-ha"}), errored=(), plans=())
+    assert salvage.plan(busy) == []
