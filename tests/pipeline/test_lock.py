@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from talops.errors import ConflictError
+from talops.errors import ConflictError, UnreachableError
 from talops.pipeline.lock import Holder, is_held, local_lock, shared_lock
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Board:
 
     def __init__(self, holder: Holder | None = None) -> None:
         self.holder = holder
+        self.broken = False
 
     async def acquire(self, holder: Holder) -> Holder | None:
         if self.holder:
@@ -38,8 +39,13 @@ class Board:
         return None
 
     async def release(self, holder: Holder) -> None:
+        if self.broken:
+            raise UnreachableError("the server is down")
         if self.holder == holder:
             self.holder = None
+
+    def way_out(self, holder: Holder) -> str:
+        return f"free it: unlock {holder.run}"
 
 
 def test_a_second_run_is_told_who_holds_it(tmp_path: Path) -> None:
@@ -70,6 +76,7 @@ def test_a_killed_run_leaves_no_lock(tmp_path: Path) -> None:
         ({}, True),  # same host, same directory: killed, for the local lock is ours
         ({"host": "elsewhere"}, False),
         ({"directory": "/other/clone"}, False),
+        ({"place": "another machine of the same name"}, False),
     ],
 )
 async def test_only_a_dead_holder_is_replaced(
@@ -79,11 +86,21 @@ async def test_only_a_dead_holder_is_replaced(
     me = Holder.myself("new", "up", tmp_path)
     board = Board(replace(me, run="old", pid=1, **other))
     if free:
-        async with shared_lock(board, me):
+        async with shared_lock(board, me, print):
             assert board.holder == me
         assert board.holder is None
     else:
-        with pytest.raises(ConflictError):
-            async with shared_lock(board, me):
+        with pytest.raises(ConflictError, match="up by") as caught:
+            async with shared_lock(board, me, print):
                 pass
         assert board.holder
+        assert caught.value.hint == "free it: unlock old"
+
+
+async def test_a_lock_that_cannot_be_given_back_spoils_no_run(tmp_path: Path) -> None:
+    """What was done is done: it is said, and the next run here takes the lock over."""
+    me, board, said = Holder.myself("new", "up", tmp_path), Board(), list[str]()
+    async with shared_lock(board, me, said.append):
+        board.broken = True
+    assert "the server is down" in said[0]
+    assert Holder.myself("later", "up", tmp_path).place == me.place != ""

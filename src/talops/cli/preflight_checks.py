@@ -46,11 +46,14 @@ def _state_checks(site: Site, *, strict: bool) -> list[Check]:
     from talops.cli.state_context import backend_of
     from talops.pipeline.checks import Check
     from talops.stages.checks import state
+    from talops.stages.run_lock import lock_name
 
     def backend() -> StateBackend:
         return backend_of(site.cluster, site.root, site.credentials)
 
-    return [Check("state", lambda: state.look(backend, strict=strict))]
+    # The run lock is no state: whoever runs this check has it.
+    mine = frozenset({lock_name(site.cluster.name)})
+    return [Check("state", lambda: state.look(backend, strict=strict, leave_out=mine))]
 
 
 def _host_checks(site: Site, *, strict: bool) -> list[Check]:

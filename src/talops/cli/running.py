@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.events import Event
+    from talops.pipeline.lock import SharedLock
     from talops.pipeline.planning import Plan
     from talops.pipeline.result import RunResult
     from talops.pipeline.selection import Selection
@@ -72,10 +74,30 @@ async def _recorded(job: Job, view: View) -> RunResult:
     )
     interruption = Interruption()
     seen = _Listener(view)
-    with interruption.on_signals():
-        result = await run_recorded(request, job.build, view=seen, interruption=interruption)
+    async with _shared(job.site) as shared:
+        with interruption.on_signals():
+            result = await run_recorded(
+                replace(request, shared=shared), job.build, view=seen, interruption=interruption
+            )
     _write_report(root / ".talops", seen.run)
     return result
+
+
+@asynccontextmanager
+async def _shared(site: Site) -> AsyncIterator[SharedLock | None]:
+    """The lock that other machines see, where the states are such that they could."""
+    from talops.cli.output import note
+    from talops.cli.state_context import marks_of
+    from talops.stages.run_lock import RunLock
+
+    marks = marks_of(site.cluster, site.root, site.credentials)
+    if marks is None:
+        yield None
+        return
+    try:
+        yield RunLock(site.cluster.name, marks, note)
+    finally:
+        await marks.close()
 
 
 class _Listener:

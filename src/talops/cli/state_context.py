@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
     from talops.inventory.model import Cluster
     from talops.redaction import Secret
+    from talops.statestore.backends.http import HttpSettings
     from talops.statestore.backends.interface import StateBackend
+    from talops.statestore.backends.marks import Marks
+    from talops.statestore.backends.s3 import S3Settings
+    from talops.statestore.model import Retention
 
 T = TypeVar("T")
 
@@ -63,20 +67,39 @@ def backend_of(
 
         return local_backend(root, cluster)
     if spelt.startswith("http"):
-        return _http(cluster, credentials, place or cluster.state.url or "", root)
+        from talops.statestore.backends.http import HttpBackend
+
+        return HttpBackend(
+            _http(cluster, credentials, place or cluster.state.url or "", root), _who()
+        )
     if spelt.startswith("s3"):
-        return _s3(cluster, credentials, place)
+        from talops.statestore.backends.s3 import S3Backend
+
+        return S3Backend(*_s3(cluster, credentials, place), _who())
     raise TalopsError(
         f"{spelt} is no place for states",
         hint="local, https://HOST/PROJECT or s3://BUCKET/PREFIX",
     )
 
 
+def marks_of(cluster: Cluster, root: Path, credentials: Mapping[str, Secret]) -> Marks | None:
+    """Locks beside the states; None where states are files that other machines do not see."""
+    if cluster.state.kind == "http":
+        from talops.statestore.backends.marks import HttpMarks
+
+        return HttpMarks(_http(cluster, credentials, cluster.state.url or "", root), _who())
+    if cluster.state.kind == "s3":
+        from talops.statestore.backends.marks import S3Marks
+
+        return S3Marks(*_s3(cluster, credentials, None), _who())
+    return None
+
+
 def _http(
     cluster: Cluster, credentials: Mapping[str, Secret], url: str, root: Path
-) -> StateBackend:
+) -> HttpSettings:
     from talops.redaction import Secret
-    from talops.statestore.backends.http import HttpBackend, HttpSettings
+    from talops.statestore.backends.http import HttpSettings
 
     username = os.environ.get("TF_HTTP_USERNAME", "")
     password = os.environ.get("TF_HTTP_PASSWORD", "")
@@ -84,13 +107,15 @@ def _http(
         username = credentials["tfstate_username"].reveal()
     secret = Secret(password) if password else credentials.get("tfstate_password")
     ca_file = root / cluster.state.ca_file if cluster.state.ca_file else None
-    return HttpBackend(HttpSettings(url, _names(cluster), username, secret, ca_file), _who())
+    return HttpSettings(url, _names(cluster), username, secret, ca_file)
 
 
-def _s3(cluster: Cluster, credentials: Mapping[str, Secret], place: str | None) -> StateBackend:
+def _s3(
+    cluster: Cluster, credentials: Mapping[str, Secret], place: str | None
+) -> tuple[S3Settings, Retention]:
     from talops.render.backend import backend_environment
     from talops.render.layers import HYPERVISORS
-    from talops.statestore.backends.s3 import S3Backend, S3Settings
+    from talops.statestore.backends.s3 import S3Settings
     from talops.statestore.model import Retention
 
     bucket, prefix = cluster.state.bucket or "", cluster.state.prefix
@@ -104,7 +129,7 @@ def _s3(cluster: Cluster, credentials: Mapping[str, Secret], place: str | None) 
         options["AWS_ENDPOINT_URL"] = endpoint
     keep = Retention(cluster.state.backups, cluster.state.backup_days)
     wanted = {name: options[name] for name in _S3_OPTIONS if name in options}
-    return S3Backend(S3Settings(bucket, prefix, _names(cluster), wanted), keep, _who())
+    return S3Settings(bucket, prefix, _names(cluster), wanted), keep
 
 
 _S3_OPTIONS = (

@@ -7,16 +7,17 @@ import fcntl
 import getpass
 import json
 import os
+import secrets
 import socket
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from talops.errors import ConflictError
-from talops.files import PRIVATE
+from talops.errors import ConflictError, TalopsError
+from talops.files import PRIVATE, write_atomic
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
 
@@ -31,6 +32,10 @@ class Holder:
     pid: int
     directory: str
     since: str
+    # Tells this directory from one of the same name on a machine of the same name.
+    place: str = ""
+    # Only where the lock was not taken by a run: its own id.
+    lock_id: str = ""
 
     def __str__(self) -> str:
         return (
@@ -44,8 +49,8 @@ class Holder:
         except (KeyError, OSError):  # a container without a passwd entry
             user = str(os.getuid())
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        place = str(directory.resolve())
-        return cls(run, command, user, socket.gethostname(), os.getpid(), place, now)
+        host, where = socket.gethostname(), directory.resolve()
+        return cls(run, command, user, host, os.getpid(), str(where), now, _place(where))
 
 
 class SharedLock(Protocol):
@@ -57,6 +62,10 @@ class SharedLock(Protocol):
 
     async def release(self, holder: Holder) -> None:
         """Give it back; only if this holder has it."""
+        ...
+
+    def way_out(self, holder: Holder) -> str:
+        """What somebody can do who is refused because of this holder."""
         ...
 
 
@@ -80,21 +89,49 @@ def local_lock(path: Path, holder: Holder) -> Iterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def shared_lock(lock: SharedLock | None, holder: Holder) -> AsyncIterator[None]:
+async def shared_lock(
+    lock: SharedLock | None, holder: Holder, warn: Callable[[str], None]
+) -> AsyncIterator[None]:
     """Taken inside `local_lock`: a holder in this very directory can then only be a dead one."""
     if lock is None:
         yield
         return
     other = await lock.acquire(holder)
-    if other and (other.host, other.directory) == (holder.host, holder.directory):
+    if other and _same_place(other, holder):
         await lock.release(other)
         other = await lock.acquire(holder)
     if other:
-        raise _held(other, "the shared lock")
+        raise _held(other, "the shared lock", lock.way_out(other))
     try:
         yield
     finally:
-        await lock.release(holder)
+        try:
+            await lock.release(holder)
+        except TalopsError as error:
+            # What the run did is done; its next run takes the lock over.
+            warn(f"the shared lock could not be given back: {error}")
+
+
+def _same_place(other: Holder, holder: Holder) -> bool:
+    here = (holder.host, holder.directory, holder.place)
+    return bool(holder.place) and (other.host, other.directory, other.place) == here
+
+
+def _place(directory: Path) -> str:
+    """A word of its own for this directory, made once; empty where none can be kept."""
+    file = directory / ".talops" / "place"
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        word = secrets.token_hex(8)
+    except OSError:
+        return ""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, word + "\n", mode=PRIVATE)
+    except (OSError, TalopsError):
+        return ""
+    return word
 
 
 def read_holder(path: Path) -> Holder | None:
@@ -119,10 +156,10 @@ def is_held(path: Path) -> bool:
     return False
 
 
-def _held(holder: Holder | None, where: str) -> ConflictError:
+def _held(holder: Holder | None, where: str, hint: str | None = None) -> ConflictError:
     who = str(holder) if holder else "another run"
     return ConflictError(
         f"this cluster is being worked on: {who}",
         where=where,
-        hint="wait for it to end; talops runs list shows it",
+        hint=hint or "wait for it to end; talops runs list shows it",
     )

@@ -80,7 +80,7 @@ async def run_recorded(
     run = new_run_id(request.command)
     holder = Holder.myself(run, request.command, request.root)
     with local_lock(home / "lock", holder):
-        async with shared_lock(request.shared, holder):
+        async with shared_lock(request.shared, holder, lambda text: view(Note(text, "warning"))):
             _keep_out_of_git(home)
             prune(home / "runs", keep=request.keep - 1)
             session = _Session(request, home, run, view)

@@ -8,16 +8,22 @@ from talops.pipeline.checks import failed, passed, warning
 from talops.statestore.backends.interface import held_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from talops.pipeline.checks import Finding
     from talops.statestore.backends.interface import StateBackend, StateInfo
 
 
-async def look(open_backend: Callable[[], StateBackend], *, strict: bool) -> list[Finding]:
+async def look(
+    open_backend: Callable[[], StateBackend],
+    *,
+    strict: bool,
+    leave_out: Collection[str] = (),
+) -> list[Finding]:
     backend = open_backend()
     try:
-        return judge(await backend.overview(), backend.place, strict=strict)
+        states = [info for info in await backend.overview() if info.name not in leave_out]
+        return judge(states, backend.place, strict=strict)
     finally:
         await backend.close()
 

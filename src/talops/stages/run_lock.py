@@ -1,0 +1,88 @@
+"""The run lock that other machines see: one entry beside the remote states."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from talops.pipeline.lock import Holder
+from talops.statestore.backends.marks import NotOfferedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from talops.statestore.backends.marks import Marks
+
+SUFFIX = ".run"
+
+
+def lock_name(cluster: str) -> str:
+    """No layer's state can be called so."""
+    return f"{cluster}{SUFFIX}"
+
+
+class RunLock:
+    """A `SharedLock`; `note` is told where a server has no locks to offer."""
+
+    def __init__(self, cluster: str, marks: Marks, note: Callable[[str], None]) -> None:
+        self._name = lock_name(cluster)
+        self._marks = marks
+        self._note = note
+
+    async def acquire(self, holder: Holder) -> Holder | None:
+        try:
+            found = await self._marks.take(self._name, document(holder))
+        except NotOfferedError:
+            self._note(
+                f"{self._marks.place} offers no run lock: runs on other machines are not noticed"
+            )
+            return None
+        return None if found is None else read(found)
+
+    async def release(self, holder: Holder) -> None:
+        await self._marks.drop(self._name, identity(holder))
+
+    def way_out(self, holder: Holder) -> str:
+        return (
+            f"wait for it to end; if it was killed, run talops on {holder.host} again, or free it "
+            f"from here: talops state unlock {self._name} --id {identity(holder)}"
+        )
+
+    async def close(self) -> None:
+        await self._marks.close()
+
+
+def identity(holder: Holder) -> str:
+    """The lock's id is made of its holder, so that whoever reads the one knows the other."""
+    if holder.lock_id:
+        return holder.lock_id
+    text = json.dumps(asdict(holder), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def document(holder: Holder) -> dict[str, Any]:
+    """LockInfo, as the tools write it; the holder itself is its Info."""
+    return {
+        "ID": identity(holder),
+        "Operation": f"talops {holder.command}",
+        "Who": f"{holder.user}@{holder.host}",
+        "Created": holder.since,
+        "Info": json.dumps(asdict(holder)),
+        "Version": "1",
+        "Path": holder.directory,
+    }
+
+
+def read(found: dict[str, Any]) -> Holder:
+    """Whoever has it, as far as the document tells; it may have been taken by hand."""
+    known, lock_id = set(Holder.__dataclass_fields__), str(found.get("ID", ""))
+    try:
+        told = json.loads(str(found.get("Info") or "{}"))
+        return replace(Holder(**{k: v for k, v in told.items() if k in known}), lock_id=lock_id)
+    except (ValueError, TypeError, AttributeError):
+        user, _, host = str(found.get("Who") or "somebody").partition("@")
+        command = str(found.get("Operation") or "?").removeprefix("talops ")
+        since = str(found.get("Created") or "?")
+        return Holder("", command, user, host, 0, "", since, lock_id=lock_id)
