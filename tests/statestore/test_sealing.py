@@ -35,7 +35,8 @@ async def test_frames_open_to_what_was_sealed(size: int, piece: int) -> None:
     vault, data = Vault(Keyring([OLD])), bytes(range(256)) * (size // 256) + b"x" * (size % 256)
     seal = vault.seal("a/b")
     cuts = [data[place : place + FRAME] for place in range(0, size, FRAME)] or [b""]
-    sealed = b"".join(seal.frame(cut, last=cut is cuts[-1]) for cut in cuts)
+    frames = [seal.frame([cut[:9], cut[9:]], last=cut is cuts[-1]) for cut in cuts]
+    sealed = b"".join(piece for frame in frames for piece in frame)
     stream = vault.open_stream("a/b", seal.sealed_key, pieces_of(sealed, piece))
     assert b"".join([part async for part in stream]) == data
 
@@ -57,7 +58,8 @@ async def test_damage_is_noticed(kind: str) -> None:
     """No change of the stored bytes passes for a state."""
     vault = Vault(Keyring([OLD]))
     seal = vault.seal("a/b")
-    sealed = b"".join(seal.frame(b"s" * FRAME, last=number == 2) for number in range(3))
+    frames = [seal.frame([b"s" * FRAME], last=number == 2) for number in range(3)]
+    sealed = b"".join(piece for frame in frames for piece in frame)
     stream = vault.open_stream("a/b", seal.sealed_key, pieces_of(await damage(sealed, kind), FRAME))
     with pytest.raises(TalopsError, match="damaged"):
         _ = [part async for part in stream]
@@ -67,7 +69,7 @@ def test_a_body_cannot_be_moved_to_another_state() -> None:
     """The state's name is part of the seal."""
     vault = Vault(Keyring([OLD]))
     seal = vault.seal("a/b")
-    sealed = seal.frame(b"secret", last=True)
+    (sealed,) = seal.frame([b"secret"], last=True)
     with pytest.raises(TalopsError, match="damaged"):
         vault.open("a/c", seal.sealed_key, sealed)
 

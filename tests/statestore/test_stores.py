@@ -73,7 +73,7 @@ async def test_another_server_reads_what_one_wrote(store_address: StoreAddress) 
 async def test_an_aborted_upload_leaves_nothing(store: Store) -> None:
     """A client that hangs up in the middle has written nothing."""
     staging = await store.stage()
-    await staging.write(b"half of")
+    await staging.write(lambda: [b"half", b" of"])
     await staging.abort()
     assert await store.read(STATE) is None
     assert await store.sweep(NOW * 2) == 0

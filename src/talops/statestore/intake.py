@@ -7,6 +7,7 @@ import base64
 import binascii
 import hashlib
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from talops.statestore.documents import Marks, marks_at_start, marks_of
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from talops.statestore.exchange import Request
     from talops.statestore.sealing import NoSeal, Seal, Vault
     from talops.statestore.store import Store
+
+
+# Some pieces of a body, and whether they are its end.
+_Frame = tuple[list[bytes], bool]
 
 
 class RefusedError(Exception):
@@ -66,8 +71,8 @@ class Intake:
         _compare(expected, md5)
         marks = marks_of(body)
         seal = self._vault.seal(state)
-        sealed = seal.frame(body, last=True)
-        return Content(marks, len(body), md5, seal.sealed_key, body=sealed)
+        sealed = seal.frame([body], last=True)
+        return Content(marks, len(body), md5, seal.sealed_key, body=b"".join(sealed))
 
     async def _take_large(
         self, state: str, start: bytes, rest: AsyncIterator[bytes], expected: str
@@ -76,27 +81,33 @@ class Intake:
         if marks and expected:
             # The digest proves that the sender's bytes arrived whole; parsing all of them again
             # would only repeat what the sender did.
-            return await self._stage(state, marks, _frames(start, rest), expected)
+            return await self._stage(state, marks, _frames(_after(start, rest)), expected)
         async with self._whole:
             body = b"".join([start, *[piece async for piece in rest]])
             marks = await asyncio.to_thread(marks_of, body)
-            return await self._stage(state, marks, _slices(body), expected)
+            return await self._stage(state, marks, _frames(_alone(body)), expected)
 
     async def _stage(
-        self, state: str, marks: Marks, frames: AsyncIterator[tuple[bytes, bool]], expected: str
+        self, state: str, marks: Marks, frames: AsyncIterator[_Frame], expected: str
     ) -> Content:
         seal = self._vault.seal(state)
         digest = hashlib.md5(usedforsecurity=False)
         size, end = 0, b""
         staging = await self._store.stage()
+        writing = _done()
         try:
-            async for frame, last in frames:
-                size, end = size + len(frame), frame
-                await staging.write(await asyncio.to_thread(_process, digest, seal, frame, last))
+            async for pieces, last in frames:
+                size, end = size + sum(map(len, pieces)), _last_byte(pieces) or end
+                await writing
+                # The next frame arrives while this one is hashed, sealed and written.
+                make = partial(_process, digest, seal, pieces, last)
+                writing = asyncio.ensure_future(staging.write(make))
+            await writing
             _compare(expected, digest.hexdigest())
             _check_end(end)
             blob = await staging.finish()
         except BaseException:
+            await asyncio.wait([writing])
             await staging.abort()
             raise
         return Content(marks, size, digest.hexdigest(), seal.sealed_key, blob)
@@ -123,32 +134,44 @@ class Intake:
         return RefusedError(Response(answer.status, answer.body, answer.headers, unread=True))
 
 
-def _process(digest: hashlib._Hash, seal: Seal | NoSeal, frame: bytes, last: bool) -> bytes:
-    digest.update(frame)
-    return seal.frame(frame, last=last)
+def _done() -> asyncio.Future[None]:
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    future.set_result(None)
+    return future
 
 
-async def _frames(start: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bool]]:
+def _process(
+    digest: hashlib._Hash, seal: Seal | NoSeal, pieces: list[bytes], last: bool
+) -> list[bytes]:
+    for piece in pieces:
+        digest.update(piece)
+    return seal.frame(pieces, last=last)
+
+
+async def _frames(pieces: AsyncIterator[bytes]) -> AsyncIterator[_Frame]:
     """Frames of equal size; the last one, marked, may be shorter."""
-    pieces, size = [start], len(start)
-    async for piece in rest:
+    frame: list[bytes] = []
+    size = 0
+    async for piece in pieces:
+        left = piece
         # Only what is surely followed by something may go out unmarked.
-        if size > FRAME:
-            whole = b"".join(pieces)
-            cut = size - size % FRAME or size - FRAME
-            for place in range(0, cut, FRAME):
-                yield whole[place : place + FRAME], False
-            pieces, size = [whole[cut:]], size - cut
-        pieces.append(piece)
-        size += len(piece)
-    whole = b"".join(pieces)
-    for place in range(0, max(size, 1), FRAME):
-        yield whole[place : place + FRAME], place + FRAME >= size
+        while size + len(left) > FRAME:
+            cut = FRAME - size
+            yield [*frame, left[:cut]], False
+            frame, size, left = [], 0, left[cut:]
+        frame.append(left)
+        size += len(left)
+    yield frame, True
 
 
-async def _slices(body: bytes) -> AsyncIterator[tuple[bytes, bool]]:
-    for place in range(0, len(body), FRAME):
-        yield body[place : place + FRAME], place + FRAME >= len(body)
+async def _after(start: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield start
+    async for piece in rest:
+        yield piece
+
+
+async def _alone(body: bytes) -> AsyncIterator[bytes]:
+    yield body
 
 
 def _declared_md5(request: Request) -> str:
@@ -161,8 +184,14 @@ def _declared_md5(request: Request) -> str:
         raise RefusedError(refusal(400, "Content-MD5 is not base64")) from None
 
 
-def _check_end(frame: bytes) -> None:
-    if not frame.rstrip().endswith(b"}"):
+def _last_byte(pieces: list[bytes]) -> bytes:
+    """The last one that is not white space; a body may end with some, in a frame of its own."""
+    ends = (piece.rstrip()[-1:] for piece in reversed(pieces))
+    return next((end for end in ends if end), b"")
+
+
+def _check_end(end: bytes) -> None:
+    if end != b"}":
         raise RefusedError(refusal(400, "the body is not a state: it has no end"))
 
 

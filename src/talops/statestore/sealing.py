@@ -31,17 +31,18 @@ class Seal:
         self._aad = state.encode()
         self._place = 0
 
-    def frame(self, data: bytes, *, last: bool) -> bytes:
+    def frame(self, pieces: list[bytes], *, last: bool) -> list[bytes]:
+        data = b"".join(pieces)
         sealed = self._cipher.encrypt(_nonce(self._place, last=last), data, self._aad)
         self._place += 1
-        return sealed
+        return [sealed]
 
 
 class NoSeal:
     sealed_key = ""
 
-    def frame(self, data: bytes, *, last: bool) -> bytes:  # noqa: ARG002  (the shape of Seal)
-        return data
+    def frame(self, pieces: list[bytes], *, last: bool) -> list[bytes]:  # noqa: ARG002  (the shape of Seal)
+        return pieces
 
 
 class Vault:

@@ -8,6 +8,7 @@ import gc
 import signal
 import socket
 import ssl
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 DRAIN_SECONDS = 30
 KEEP_ALIVE_SECONDS = 60
 BACKLOG = 1024
+THREADS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class Settings:
 
 async def serve(settings: Settings, ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT, then finish what was begun. `ready` gets the address."""
+    # Eight uploads that wait for the disk must not keep everybody else from a thread.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
     guard = Guard(settings.users) if settings.users else OpenGuard()
     listener = _listen(settings)
     with contextlib.closing(listener):

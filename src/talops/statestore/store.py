@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -25,10 +26,14 @@ INLINE_LIMIT = 128 * 1024
 ORPHAN_AGE = 3600.0
 
 
+# What makes the next pieces of a blob: hashing and sealing happen on the thread that writes them.
+Make = Callable[[], list[bytes]]
+
+
 class Staging(Protocol):
     """A blob on its way in; nothing names it until a version does."""
 
-    async def write(self, piece: bytes) -> None: ...
+    async def write(self, make: Make) -> None: ...
 
     async def finish(self) -> str:
         """The blob's name, once its bytes are durable."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import struct
 import time
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,14 @@ from talops.statestore.postgres.failures import translated
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-PARTS_PER_READ = 128
+    from talops.statestore.store import Make
+
+PARTS_PER_READ = 131  # one frame
+# PostgreSQL's binary COPY format: eleven bytes of signature, flags, no extension; then rows of
+# counted fields, and a count of -1 at the end.
+_COPY_START = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
+_ROW = struct.Struct("!hi32siii")
+_COPY_END = b"\xff\xff"
 
 
 class Parts:
@@ -65,13 +73,25 @@ class PartStaging:
         self._cache = cache
         self._file = spool()
 
-    async def write(self, piece: bytes) -> None:
-        parts = [piece[place : place + sql.PART] for place in range(0, len(piece), sql.PART)]
-        records = [(self._blob, self._count + n, part) for n, part in enumerate(parts)]
+    async def write(self, make: Make) -> None:
+        rows = await asyncio.to_thread(self._rows, make)
         with translated():
-            await self._lazy_pool.copy_records_to_table("talops_part", records=records)
-        self._count += len(parts)
-        await asyncio.to_thread(self._file.write, piece)
+            await self._lazy_pool.copy_to_table(
+                "talops_part", source=_alone(rows), columns=("blob", "n", "data"), format="binary"
+            )
+
+    def _rows(self, make: Make) -> bytes:
+        """The next parts as COPY takes them, made on a thread."""
+        pieces = make()
+        self._file.writelines(pieces)
+        data = memoryview(b"".join(pieces))
+        blob = self._blob.encode()
+        rows: list[bytes | memoryview] = [_COPY_START]
+        for place in range(0, len(data), sql.PART):
+            part = data[place : place + sql.PART]
+            rows += (_ROW.pack(3, len(blob), blob, 4, self._count, len(part)), part)
+            self._count += 1
+        return b"".join([*rows, _COPY_END])
 
     async def finish(self) -> str:
         with translated():
@@ -86,3 +106,7 @@ class PartStaging:
         # What cannot be removed now goes with the sweep.
         with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError):
             await self._lazy_pool.execute(sql.DISCARD, self._blob)
+
+
+async def _alone(data: bytes) -> AsyncIterator[bytes]:
+    yield data

@@ -39,8 +39,9 @@ CREATE TABLE IF NOT EXISTS talops_audit (
 """
 # Two replicas may start at the same moment.
 SCHEMA_LOCK = "SELECT pg_advisory_xact_lock(7411873152)"
-# A part fills one page of the database, so that none is cut up again by TOAST.
-PART = 8000
+# A part fills one page of the database, so that none is cut up again by TOAST; 131 of them hold
+# one frame, sealed or not, and leave no page nearly empty.
+PART = 8005
 
 VERSION_COLUMNS = (
     "number, serial, lineage, size, md5, who, origin, at, lock_id, note, sealed_key, blob"

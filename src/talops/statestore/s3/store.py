@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from talops.statestore.model import Actor, AuditEntry, Draft, Lock, Retention, Version
     from talops.statestore.s3.bucket import Bucket
     from talops.statestore.s3.heads import Document
+    from talops.statestore.store import Make
 
 BLOBS = "blobs/"
 
@@ -145,8 +146,11 @@ class SpooledStaging:
         self._cache = cache
         self._file = spool()
 
-    async def write(self, piece: bytes) -> None:
-        await asyncio.to_thread(self._file.write, piece)
+    async def write(self, make: Make) -> None:
+        await asyncio.to_thread(self._write, make)
+
+    def _write(self, make: Make) -> None:
+        self._file.writelines(make())
 
     async def finish(self) -> str:
         blob = uuid.uuid4().hex

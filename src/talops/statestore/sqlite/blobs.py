@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Container
     from pathlib import Path
 
+    from talops.statestore.store import Make
+
 PIECE = 1024 * 1024
 
 
@@ -65,11 +67,14 @@ class FileStaging:
         self._path = path
         self._file = file
 
-    async def write(self, piece: bytes) -> None:
+    async def write(self, make: Make) -> None:
         try:
-            await asyncio.to_thread(self._file.write, piece)
+            await asyncio.to_thread(self._write, make)
         except OSError as error:
             raise _unwritable(error, self._path) from error
+
+    def _write(self, make: Make) -> None:
+        self._file.writelines(make())
 
     async def finish(self) -> str:
         try:
