@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from talops.statestore.stores import StoreAddress
 
@@ -24,6 +25,7 @@ STOP_SECONDS = 60
 class Running:
     process: subprocess.Popen[str]
     address: str
+    directory: Path | None = None  # of whoever started it, for its certificate
 
     @property
     def port(self) -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import ssl
+import uuid
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +21,14 @@ from talops.inventory.load import load
 from talops.redaction import Secret
 from talops.stages.state_copies import copies_around
 from talops.statestore import users
+from talops.statestore.s3.bucket import Bucket
 from talops.statestore.stores import StoreAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.statestore.running import Running
+    from tests.statestore.s3_server import S3Server
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two-hosts"
 ONE, TWO = "01-hypervisors", "02-platforms-two-hosts"
@@ -34,25 +39,60 @@ def inventory(tmp_path: Path) -> Path:
     return Path(shutil.copytree(EXAMPLE, tmp_path / "inventory"))
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Running]:
-    book = tmp_path / "users.json"
-    users.add(book, "alice", "alice-password", read=(), write=("home/*",))
-    store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
-    own = ("--users", str(book), "--tls-self-made", str(tmp_path / "tls"))
-    with running(store, *own) as started:
-        yield started
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One for all tests here; each takes a project of its own."""
+    root = tmp_path_factory.mktemp("served")
+    users.add(root / "users.json", "alice", "alice-password", read=(), write=("home-*",))
+    store = StoreAddress(Secret(f"sqlite:{root / 'states'}"))
+    with running(store, "--users", str(root / "users.json"), "--tls-self-made", str(root)) as it:
+        yield replace(it, directory=root)
+
+
+@dataclass(frozen=True)
+class Served:
+    """An inventory whose states live on a server, and the address of its project there."""
+
+    inventory: Path
+    url: str
+    certificate: Path
 
 
 @pytest.fixture
-def served(inventory: Path, server: Running, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An inventory whose states live on a server."""
+def served(inventory: Path, server: Running, monkeypatch: pytest.MonkeyPatch) -> Served:
     monkeypatch.setenv("TF_HTTP_USERNAME", "alice")
     monkeypatch.setenv("TF_HTTP_PASSWORD", "alice-password")
+    url = f"{server.address}/home-{uuid.uuid4().hex}"
+    assert server.directory is not None
+    certificate = server.directory / "certificate.pem"
     with (inventory / "cluster.yaml").open("a") as file:
-        file.write(f"\nstate:\n  type: http\n  url: {server.address}/home\n")
-        file.write(f"  ca_file: {inventory.parent / 'tls' / 'certificate.pem'}\n")
-    return inventory
+        file.write(f"\nstate:\n  type: http\n  url: {url}\n  ca_file: {certificate}\n")
+    return Served(inventory, url, certificate)
+
+
+@pytest.fixture
+def bucket(
+    inventory: Path, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., bytes]:
+    """The inventory's states live in a bucket; asks that bucket for an object, or puts one."""
+    name = s3_server.new_bucket()
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    # An inventory names endpoints by https; on loopback the variable of the tools says http.
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3_server.endpoint)
+    with (inventory / "cluster.yaml").open("a") as file:
+        file.write(f"\nstate:\n  type: s3\n  bucket: {name}\n  prefix: team\n")
+        file.write("  region: us-east-1\n")
+
+    opened = Bucket(name, "team", s3_server.options)
+
+    def ask(key: str, data: bytes | None = None) -> bytes:
+        if data is not None:
+            asyncio.run(opened.put(key, data))
+        found = asyncio.run(opened.get(key))
+        return found[0] if found else b""
+
+    return ask
 
 
 def talops(capfd: pytest.CaptureFixture[str], *words: str | Path, code: int = 0) -> str:
@@ -106,16 +146,16 @@ def test_restore_from_a_file(inventory: Path, capfd: pytest.CaptureFixture[str])
 
 
 def test_the_way_to_a_server_and_back_in_time(
-    served: Path, server: Running, capfd: pytest.CaptureFixture[str]
+    served: Served, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """migrate, versions, diff, show, rollback, locks and unlock against a server."""
-    path = put(served, ONE, state_body(1))
-    at = ("-C", served)
+    """migrate, versions, diff, show, rollback, restore, locks and unlock against a server."""
+    path = put(served.inventory, ONE, state_body(1))
+    at = ("-C", served.inventory)
     moved = talops(capfd, "state", "migrate", "--from", "local", *at)
     assert ONE in moved
     assert not path.exists()
-    address = f"{server.address}/home/{ONE}"
-    trust = ssl.create_default_context(cafile=served.parent / "tls" / "certificate.pem")
+    address = f"{served.url}/{ONE}"
+    trust = ssl.create_default_context(cafile=served.certificate)
     direct = httpx.Client(auth=("alice", "alice-password"), verify=trust)
     assert direct.get(address).content == state_body(1)
     newer = json.loads(state_body(2)) | {"outputs": {"secret": {"value": "geheim"}}}
@@ -126,25 +166,72 @@ def test_the_way_to_a_server_and_back_in_time(
     assert "+ output.secret" in shown
     assert "geheim" not in shown + talops(capfd, "state", "show", ONE, *at)
     assert "geheim" in talops(capfd, "state", "show", ONE, "--raw", *at)
-    talops(capfd, "state", "rollback", ONE, "1", *at)
+    old = served.inventory / "old.tfstate"
+    old.write_bytes(state_body(1))
+    assert run(["state", "restore", ONE, str(old), *map(str, at)]) == 1
+    said = capfd.readouterr().err
+    assert "stored is 2, sent was 1" in said
+    assert f"talops state restore {ONE} FILE --force" in said
+    talops(capfd, "state", "restore", ONE, old, "--force", *at)
     assert direct.get(address).content == state_body(1)
+    talops(capfd, "state", "rollback", ONE, "2", *at)
+    assert direct.get(address).json() == newer
     direct.request("LOCK", address, content=json.dumps(lock_document("x")))
+    assert_locked_and_unlocked(capfd, at)
+    talops(capfd, "state", "migrate", "--from", served.url, "--to", "local", *at)
+    assert json.loads(path.read_bytes()) == newer
+    direct.close()
+
+
+@pytest.mark.slow
+def test_the_way_to_a_bucket_and_back_in_time(
+    inventory: Path, bucket: Callable[..., bytes], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The same commands, typed for states in a bucket."""
+    path = put(inventory, ONE, state_body(1))
+    at = ("-C", inventory)
+    assert ONE in talops(capfd, "state", "migrate", "--from", "local", *at)
+    assert not path.exists()
+    assert bucket(f"{ONE}.tfstate") == state_body(1)
+    file = inventory / "other.tfstate"
+    newer = json.loads(state_body(2)) | {"outputs": {"secret": {"value": "geheim"}}}
+    file.write_text(json.dumps(newer))
+    talops(capfd, "state", "restore", ONE, file, *at)
+    assert json.loads(bucket(f"{ONE}.tfstate")) == newer
+    (kept,) = json.loads(talops(capfd, "state", "versions", ONE, "-o", "json", *at))
+    assert kept["serial"] == 1
+    assert "+ output.secret" in talops(capfd, "state", "diff", ONE, kept["id"], *at)
+    assert "geheim" in talops(capfd, "state", "show", ONE, "--raw", *at)
+    file.write_bytes(state_body(1))
+    talops(capfd, "state", "restore", ONE, file, *at, code=1)
+    talops(capfd, "state", "rollback", ONE, kept["id"], *at)
+    assert bucket(f"{ONE}.tfstate") == state_body(1)
+    (written,) = talops(capfd, "state", "backup", "--to", inventory / "copies", *at).split()
+    assert Path(written).read_bytes() == state_body(1)
+    bucket(f"{ONE}.tfstate.tflock", json.dumps(lock_document("x")).encode())
+    assert_locked_and_unlocked(capfd, at)
+    listed = json.loads(talops(capfd, "state", "list", *at, "-o", "json"))
+    assert [(e["name"], e["serial"]) for e in listed] == [(ONE, 1), (TWO, None)]
+    talops(capfd, "state", "migrate", "--from", "s3", "--to", "local", *at)
+    assert path.read_bytes() == state_body(1)
+
+
+def assert_locked_and_unlocked(
+    capfd: pytest.CaptureFixture[str], at: tuple[str | Path, ...]
+) -> None:
     (held,) = json.loads(talops(capfd, "state", "locks", "-o", "json", *at))
     assert (held["state"], held["lock"]["Who"]) == (ONE, "alice@laptop")
     talops(capfd, "state", "unlock", ONE, "--id", "wrong", *at, code=1)
     talops(capfd, "state", "unlock", ONE, "--id", "x", *at)
     assert json.loads(talops(capfd, "state", "locks", "-o", "json", *at)) == []
-    talops(capfd, "state", "migrate", "--from", f"{server.address}/home", "--to", "local", *at)
-    assert path.read_bytes() == state_body(1)
-    direct.close()
 
 
 def test_wrong_credentials_are_an_error(
-    served: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    served: Served, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A refused login is said, and the password does not appear."""
     monkeypatch.setenv("TF_HTTP_PASSWORD", "not-the-password")
-    assert run(["state", "list", "-C", str(served)]) == 1
+    assert run(["state", "list", "-C", str(served.inventory)]) == 1
     said = capfd.readouterr()
     assert "401" in said.err
     assert "not-the-password" not in said.err + said.out

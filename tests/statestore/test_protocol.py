@@ -121,7 +121,7 @@ async def test_refusals_name_what_differs(
     refused = await post(client, state_body(serial, lineage=lineage))
     assert refused.status_code == 409
     assert words in refused.json()["error"]
-    assert "force=true" in refused.json()["hint"]
+    assert "talops state restore platform FILE --force" in refused.json()["hint"]
     assert (await post(client, state_body(serial, lineage=lineage), "?force=true")).is_success
 
 

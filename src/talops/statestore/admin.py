@@ -105,7 +105,7 @@ class Admin:
         note = f"rollback to version {number}"
         draft = Draft(0, "", 0, "", actor, time.time(), lock_id, force=True, note=note)
         outcome = await self._store.rollback(state, number, draft)
-        return _http(self._service.judged(outcome, draft))
+        return _http(self._service.judged(state, outcome, draft))
 
     async def _audit(self, request: HttpRequest) -> HttpResponse:
         user = await self._enter(request)

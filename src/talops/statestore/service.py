@@ -109,9 +109,9 @@ class Service:
         elif draft.blob and not outcome.accepted:
             # When the outcome already stood, an earlier copy of this request may own the blob.
             await self._store.discard(draft.blob)
-        return self.judged(outcome, draft)
+        return self.judged(call.state, outcome, draft)
 
-    def judged(self, outcome: Outcome, draft: Draft) -> Response:
+    def judged(self, state: str, outcome: Outcome, draft: Draft) -> Response:
         """The answer to a write."""
         if outcome.accepted and outcome.current:
             return Response(200, b"", _named(outcome.current))
@@ -119,7 +119,7 @@ class Service:
             return self._held(outcome)
         if outcome.verdict is Verdict.ABSENT:
             return refusal(404, "there is no such version")
-        return refusal(409, *_why_not(outcome, draft))
+        return refusal(409, *_why_not(state, outcome, draft))
 
     async def lock(self, call: Call, request: Request) -> Response:
         wanted = parse_lock(await _small_body(request))
@@ -155,14 +155,15 @@ class Service:
         return Response(423, outcome.holder.info, [JSON_TYPE])
 
 
-def _why_not(outcome: Outcome, draft: Draft) -> tuple[str, str]:
+def _why_not(state: str, outcome: Outcome, draft: Draft) -> tuple[str, str]:
     current = outcome.current
     if outcome.verdict is Verdict.LOST or current is None:
         return (
             "the lock this write relies on is no longer held",
             "somebody took it away: plan again; the client keeps errored.tfstate",
         )
-    force = "to overwrite all the same, add ?force=true to the address"
+    name = state.rpartition("/")[2]
+    force = f"to overwrite all the same: talops state restore {name} FILE --force"
     if outcome.verdict is Verdict.FOREIGN:
         return (
             f"another lineage: stored is {current.lineage}, sent was {draft.lineage}",

@@ -180,7 +180,7 @@ def _check(answer: httpx.Response, address: str) -> None:
     if answer.status_code in {401, 403}:
         raise DeniedError(what, where=address, hint=hint)
     if answer.status_code == httpx.codes.CONFLICT:
-        raise ConflictError(what, where=address, hint="to write all the same, add --force")
+        raise ConflictError(what, where=address, hint=hint or "to write all the same, add --force")
     if answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
         raise UnreachableError(what, where=address, hint=hint)
     raise TalopsError(what, where=address, hint=hint)
