@@ -1,15 +1,24 @@
-"""The state server: cycles (LOCK, GET, POST, UNLOCK) of 8 clients beside what the disk gives."""
+"""The state server: cycles (LOCK, GET, POST, UNLOCK) of 8 clients beside what the disk gives.
+
+What is measured: whole cycles over HTTP with Basic auth, every client a process of its own with one
+kept connection and a state of its own; each POST carries other bytes than the one before, with
+their MD5. The server is the one that users start, with its defaults and 20 versions kept. A cycle's
+time is what its client waited. Not in it: making the bodies, starting processes, and the one scrypt
+per user; all clients start together once these are done.
+
+The limits beside it are one writer that commits one by one, on the same file system and in turns
+with the cycles, so that a machine's mood meets both: for SQLite a 10 KB row per commit through the
+server's own settings (WAL, synchronous=FULL), for PostgreSQL one row updated per commit over the
+same socket file that the server uses.
+"""
 
 from __future__ import annotations
 
 import base64
 import contextlib
-import hashlib
 import multiprocessing
 import os
 import signal
-import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -19,14 +28,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.bench.figure import Figure
+from tests.bench.state_client import Connection, body_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from multiprocessing.queues import SimpleQueue
+    from multiprocessing.synchronize import Barrier
+
+    from tests.bench.state_client import Body
 
 CLIENTS = 8
 SECONDS = float(os.environ.get("TALOPS_BENCH_SECONDS", "3"))
+ROUNDS = 3
+START_SECONDS = 60
 KB, MB = 1024, 1024 * 1024
 SIZES = (("10 KB", 10 * KB), ("1 MB", MB), ("10 MB", 10 * MB))
+# A client's start and end, and how long each cycle took.
+_Found = tuple[float, float, list[float]]
 _SETTINGS = {"TALOPS_LISTEN": "127.0.0.1:0", "TALOPS_KEEP_VERSIONS": "20"}
 
 
@@ -35,6 +53,14 @@ class Run:
     rate: float
     p99_ms: float
     memory_mb: float
+    limit: float = 0  # what one writer alone got meanwhile
+
+
+@dataclass(frozen=True)
+class Server:
+    port: int
+    pid: int
+    authorization: str
 
 
 def figures() -> Iterator[Figure]:
@@ -44,53 +70,64 @@ def figures() -> Iterator[Figure]:
 
 
 def _sqlite(scratch: Path) -> Iterator[Figure]:
-    commits = sqlite_commit_rate(scratch / "limit.db")
-    yield Figure("SQLite's own FULL commits of 10 KB", commits, "/s")
-    for label, size in SIZES:
-        with _server(scratch, f"sqlite:{scratch / label.replace(' ', '')}") as server:
-            run = measure(server, size)
-        # Three durable commits a cycle: only shared ones get there.
-        yield from _shown("sqlite", label, run, run.rate / commits, 0.3, 500)
+    def limit() -> float:
+        return sqlite_commit_rate(scratch / "limit.db")
+
+    stores = {label: f"sqlite:{scratch / label.replace(' ', '')}" for label, _ in SIZES}
+    # Three durable commits a cycle: only shared ones get there.
+    yield from _compared(scratch, "sqlite", stores, limit, "FULL commits of 10 KB", 0.3, 500)
 
 
 def _postgres(scratch: Path) -> Iterator[Figure]:
     from tests.statestore.postgres_server import postgres
 
     with postgres() as database:
-        updates = postgres_update_rate(database.local_address)
-        yield Figure("PostgreSQL's own updates", updates, "/s")
-        for label, size in SIZES:
-            with _server(scratch, database.local_address) as server:
-                run = measure(server, size)
-            yield from _shown("postgres", label, run, run.rate / updates, 0.2, 1000)
+
+        def limit() -> float:
+            return postgres_update_rate(database.local_address)
+
+        stores = {label: database.local_address for label, _ in SIZES}
+        yield from _compared(scratch, "postgres", stores, limit, "updates", 0.2, 1000)
 
 
-def _shown(
-    store: str, label: str, run: Run, ratio: float, least: float, slowest: float
+def _compared(
+    scratch: Path,
+    store: str,
+    addresses: dict[str, str],
+    limit: Callable[[], float],
+    unit: str,
+    least: float,
+    slowest: float,
 ) -> Iterator[Figure]:
-    yield Figure(f"{store} {label}: cycles", run.rate, "/s")
-    if label == SIZES[0][0]:
-        yield Figure(
-            f"{store} {label}: cycles per commit or update", ratio, "", least, at_least=True
-        )
-    limit = slowest if label == SIZES[-1][0] else None
-    yield Figure(f"{store} {label}: p99 of a cycle", run.p99_ms, "ms", limit)
-    yield Figure(f"{store} {label}: server's memory at its peak", run.memory_mb, "MB", 256)
+    for label, size in SIZES:
+        with _server(scratch, addresses[label]) as server:
+            run = measure(server, size, limit if size == SIZES[0][1] else None)
+        if run.limit:
+            yield Figure(f"{store}'s own {unit}", run.limit, "/s")
+            ratio = run.rate / run.limit
+            yield Figure(
+                f"{store} {label}: cycles per one of these", ratio, "", least, at_least=True
+            )
+        yield Figure(f"{store} {label}: cycles", run.rate, "/s")
+        bound = slowest if size == SIZES[-1][1] else None
+        yield Figure(f"{store} {label}: p99 of a cycle", run.p99_ms, "ms", bound)
+        yield Figure(f"{store} {label}: server's memory at its peak", run.memory_mb, "MB", 256)
 
 
 def sqlite_commit_rate(path: Path) -> float:
-    """One writer, one 10 KB row per commit, synchronous=FULL."""
-    db = sqlite3.connect(path, isolation_level=None)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("CREATE TABLE body (data BLOB)")
+    """One writer, one 10 KB row per commit."""
+    from talops.statestore.sqlite.schema import connect
+
+    db = connect(path)
+    db.execute("CREATE TABLE IF NOT EXISTS body (data BLOB)")
     body = os.urandom(10 * KB)
-    count, end = 0, time.perf_counter() + SECONDS
-    while time.perf_counter() < end:
+    count, start = 0, time.perf_counter()
+    while time.perf_counter() < start + SECONDS / ROUNDS:
         db.execute("INSERT INTO body VALUES (?)", (body,))
         count += 1
+    seconds = time.perf_counter() - start
     db.close()
-    return count / SECONDS
+    return count / seconds
 
 
 def postgres_update_rate(address: str) -> float:
@@ -104,21 +141,15 @@ def postgres_update_rate(address: str) -> float:
         await connection.execute("CREATE TABLE IF NOT EXISTS bench (id int PRIMARY KEY, n bigint)")
         await connection.execute("INSERT INTO bench VALUES (1, 0) ON CONFLICT DO NOTHING")
         update = await connection.prepare("UPDATE bench SET n = n + 1 WHERE id = 1")
-        count, end = 0, time.perf_counter() + SECONDS
-        while time.perf_counter() < end:
+        count, start = 0, time.perf_counter()
+        while time.perf_counter() < start + SECONDS / ROUNDS:
             await update.fetch()
             count += 1
+        seconds = time.perf_counter() - start
         await connection.close()
-        return count / SECONDS
+        return count / seconds
 
     return asyncio.run(run())
-
-
-@dataclass(frozen=True)
-class Server:
-    port: int
-    pid: int
-    authorization: str
 
 
 @contextlib.contextmanager
@@ -146,85 +177,72 @@ def _server(scratch: Path, store: str) -> Iterator[Server]:
         process.stderr.close()
 
 
-def measure(server: Server, size: int) -> Run:
-    context = multiprocessing.get_context("fork")
-    with context.Pool(CLIENTS) as pool:
-        work = [(server, number, size) for number in range(CLIENTS)]
-        times = [seconds for part in pool.starmap(_client, work) for seconds in part]
+def measure(server: Server, size: int, limit: Callable[[], float] | None) -> Run:
+    """All rounds of one size together."""
+    bodies = [body_of(size) for _ in range(2 * CLIENTS)]
+    times: list[float] = []
+    limits: list[float] = []
+    seconds = 0.0
+    for number in range(ROUNDS):
+        limits.append(limit() if limit else 0)
+        found, took = _round(server, bodies, number)
+        times += found
+        seconds += took
     times.sort()
     slowest = times[min(len(times) - 1, int(len(times) * 0.99))]
-    return Run(len(times) / SECONDS, slowest * 1000, _peak_memory(server.pid))
+    memory = _peak_memory(server.pid)
+    return Run(len(times) / seconds, slowest * 1000, memory, sum(limits) / ROUNDS)
+
+
+def _round(server: Server, bodies: list[Body], number: int) -> tuple[list[float], float]:
+    """Every client's cycles, and the time from the common start to the last answer."""
+    context = multiprocessing.get_context("fork")
+    ready = context.Barrier(CLIENTS)
+    results: SimpleQueue[_Found] = context.SimpleQueue()
+    clients = [
+        context.Process(
+            target=_client,
+            args=(server, f"c{c}", bodies[2 * c : 2 * c + 2], number, ready, results),
+        )
+        for c in range(CLIENTS)
+    ]
+    for client in clients:
+        client.start()
+    found = [results.get() for _ in clients]
+    for client in clients:
+        client.join()
+    if any(client.exitcode for client in clients):
+        raise RuntimeError("a client failed; its traceback is above")
+    started = min(start for start, _, _ in found)
+    ended = max(end for _, end, _ in found)
+    return [seconds for _, _, times in found for seconds in times], ended - started
+
+
+def _client(
+    server: Server,
+    name: str,
+    bodies: list[Body],
+    number: int,
+    ready: Barrier,
+    results: SimpleQueue[_Found],
+) -> None:
+    connection = Connection(
+        server.port, f"/bench/{name}-{len(bodies[0].data)}", server.authorization
+    )
+    times: list[float] = []
+    start = now = time.perf_counter()
+    try:
+        connection.ask("GET")  # the very first one pays for scrypt
+        ready.wait(START_SECONDS)
+        start = now = time.perf_counter()
+        while now < start + SECONDS / ROUNDS:
+            connection.cycle(f"{name}-{number}-{len(times)}", bodies[len(times) % 2])
+            times.append(time.perf_counter() - now)
+            now = time.perf_counter()
+    finally:  # also after a failure, which the exit code tells
+        results.put((start, now, times))
 
 
 def _peak_memory(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return next(int(line.split()[1]) / KB for line in status.splitlines() if "VmHWM" in line)
-
-
-def _client(server: Server, number: int, size: int) -> list[float]:
-    connection = _Connection(server, f"/bench/client-{number}-{size}")
-    # Made beforehand: what is measured is the server, not this client's MD5.
-    bodies = [_body(size) for _ in range(2)]
-    connection.ask("GET", "")  # the first request pays for scrypt
-    times: list[float] = []
-    end = time.perf_counter() + SECONDS
-    while time.perf_counter() < end or not times:
-        body, headers = bodies[len(times) % 2]
-        lock_id = f"{number}-{time.time_ns()}"
-        lock = b'{"ID":"%s","Who":"bench","Operation":"bench"}' % lock_id.encode()
-        started = time.perf_counter()
-        connection.ask("LOCK", "", lock)
-        connection.ask("GET", "")
-        connection.ask("POST", f"?ID={lock_id}", body, headers)
-        connection.ask("UNLOCK", "", lock)
-        times.append(time.perf_counter() - started)
-    return times
-
-
-def _body(size: int) -> tuple[bytes, str]:
-    """A state of the same serial as every other, with content of its own."""
-    filler = base64.b64encode(os.urandom(size * 3 // 4))
-    body = b'{"version":4,"serial":1,"lineage":"bench","x":"%s"}' % filler
-    return body, f"Content-MD5: {base64.b64encode(hashlib.md5(body).digest()).decode()}\r\n"
-
-
-class _Connection:
-    """The least a client can be, so that the two cores are the server's."""
-
-    def __init__(self, server: Server, path: str) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", server.port))
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._path = path
-        self._fixed = f"Host: bench\r\nAuthorization: {server.authorization}\r\n"
-        self._buffer = bytearray(MB)
-
-    def ask(self, method: str, query: str, body: bytes = b"", headers: str = "") -> None:
-        start = (
-            f"{method} {self._path}{query} HTTP/1.1\r\n{self._fixed}{headers}"
-            f"Content-Length: {len(body)}\r\n\r\n"
-        ).encode()
-        if len(body) < MB:
-            self._socket.sendall(start + body)
-        else:
-            self._socket.sendall(start)
-            self._socket.sendall(body)
-        status = self._answer()
-        if status not in {200, 404}:
-            raise RuntimeError(f"{method} was answered with {status}")
-
-    def _answer(self) -> int:
-        count = self._socket.recv_into(self._buffer)
-        while (end := self._buffer.find(b"\r\n\r\n", 0, count)) < 0:
-            more = self._socket.recv_into(memoryview(self._buffer)[count:])
-            if not more:
-                raise RuntimeError("the server hung up")
-            count += more
-        head = bytes(self._buffer[:end]).lower()
-        length = int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
-        left = length - (count - end - 4)
-        while left > 0:
-            more = self._socket.recv_into(self._buffer, min(left, MB))
-            if not more:
-                raise RuntimeError("the server hung up")
-            left -= more
-        return int(head[9:12])
