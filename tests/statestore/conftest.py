@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.statestore.helpers import client_of
 from tests.statestore.postgres_server import postgres
+from tests.statestore.running import running
 from tests.statestore.s3_server import s3
+from tests.statestore.stores import STORES
 
 from talops.redaction import Secret
 from talops.statestore.application import Application, Limits
@@ -17,21 +20,15 @@ from talops.statestore.sqlite import SqliteStore
 from talops.statestore.stores import StoreAddress, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
     import httpx
     from tests.statestore.postgres_server import PostgresServer
+    from tests.statestore.running import Running
     from tests.statestore.s3_server import S3Server
 
     from talops.statestore.store import Store
-
-
-STORES = [
-    "sqlite",
-    pytest.param("postgres", marks=pytest.mark.slow),
-    pytest.param("s3", marks=pytest.mark.slow),
-]
 
 
 @pytest.fixture(scope="session")
@@ -46,16 +43,46 @@ def s3_server() -> Iterator[S3Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def address_of(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], StoreAddress]:
+    """The address of a new, empty store of a kind; databases and buckets start when first asked."""
+
+    def find(kind: str) -> StoreAddress:
+        if kind == "postgres":
+            server: PostgresServer = request.getfixturevalue("postgres_server")
+            return StoreAddress(Secret(server.new_database()))
+        if kind == "s3":
+            bucket: S3Server = request.getfixturevalue("s3_server")
+            return StoreAddress(Secret(f"s3://{bucket.new_bucket()}/team"), bucket.options)
+        return StoreAddress(Secret(f"sqlite:{tmp_path_factory.mktemp('store') / 'states'}"))
+
+    return find
+
+
 @pytest.fixture(params=STORES)
-def store_address(request: pytest.FixtureRequest, tmp_path: Path) -> StoreAddress:
+def store_address(
+    request: pytest.FixtureRequest, address_of: Callable[[str], StoreAddress]
+) -> StoreAddress:
     """The address of an empty store, of every kind in turn."""
-    if request.param == "postgres":
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        return StoreAddress(Secret(server.new_database()))
-    if request.param == "s3":
-        bucket: S3Server = request.getfixturevalue("s3_server")
-        return StoreAddress(Secret(f"s3://{bucket.new_bucket()}/team"), bucket.options)
-    return StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
+    return address_of(request.param)
+
+
+@pytest.fixture(scope="session")
+def server_over(
+    address_of: Callable[[str], StoreAddress],
+) -> Iterator[Callable[[str], Running]]:
+    """One server per kind of store for all tests; each test takes a project of its own."""
+    with contextlib.ExitStack() as stack:
+        started: dict[str, Running] = {}
+
+        def find(kind: str) -> Running:
+            if kind not in started:
+                started[kind] = stack.enter_context(running(address_of(kind)))
+            return started[kind]
+
+        yield find
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KB, MB = 1024, 1024 * 1024
 FILLER = base64.b64encode(random.Random(7).randbytes(8 * MB)).decode()
-PATIENCE = 240.0
+PATIENCE = 60.0
 
 
 def body_of(serial: int, size: int, start: int) -> bytes:

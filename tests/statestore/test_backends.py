@@ -6,15 +6,14 @@ import asyncio
 import fcntl
 import json
 import multiprocessing
+import uuid
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.statestore.helpers import lock_document, state_body
-from tests.statestore.running import running
 
 from talops.errors import ConflictError, TalopsError, UnreachableError
-from talops.redaction import Secret
 from talops.statestore.backends import copies
 from talops.statestore.backends.contents import compare, contents_of
 from talops.statestore.backends.http import HttpBackend, HttpSettings
@@ -22,12 +21,12 @@ from talops.statestore.backends.local import LocalBackend
 from talops.statestore.backends.moving import migrate
 from talops.statestore.backends.s3 import S3Backend, S3Settings
 from talops.statestore.model import Retention
-from talops.statestore.stores import StoreAddress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from tests.statestore.running import Running
     from tests.statestore.s3_server import S3Server
 
     from talops.statestore.backends.interface import StateBackend
@@ -52,11 +51,10 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         bucket: S3Server = request.getfixturevalue("s3_server")
         yield S3Backend(S3Settings(bucket.new_bucket(), "home", NAMES, bucket.options), KEEP)
     else:
-        store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
-        with running(store) as server:
-            opened = HttpBackend(HttpSettings(f"{server.address}/homelab", NAMES))
-            yield opened
-            await opened.close()
+        server: Running = request.getfixturevalue("server_over")("sqlite")
+        opened = HttpBackend(HttpSettings(f"{server.address}/{uuid.uuid4().hex}", NAMES))
+        yield opened
+        await opened.close()
 
 
 async def hold(backend: StateBackend, state: str) -> None:
