@@ -86,6 +86,21 @@ class HypervisorSpec(_Part):
     storages: tuple[StorageSpec, ...] = STORAGES
 
 
+class NasPoolSpec(_Part):
+    """A ZFS pool; `used_gib` is what already lies in it."""
+
+    name: str = "tank"
+    size_gib: float = 1000
+    used_gib: float = 0
+
+
+class TrueNasSpec(_Part):
+    """`version` decides what it speaks: JSON-RPC since 25.04, REST until 25.10."""
+
+    version: str = Field(default="25.10.1", pattern=r"^\d{2}\.\d{2}(\.\d+)*$")
+    pools: tuple[NasPoolSpec, ...] = (NasPoolSpec(),)
+
+
 class LabSpec(_Part):
     """How the lab behaves in time.
 
@@ -102,6 +117,7 @@ class LabSpec(_Part):
     patience: float = 1.0
     timing: float = 0.1
     reservations: dict[str, str] = {}
+    truenas: TrueNasSpec = TrueNasSpec()
 
 
 def standalone(name: str) -> HypervisorSpec:

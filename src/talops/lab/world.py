@@ -27,6 +27,7 @@ from talops.lab.proxmox.service import ProxmoxService
 from talops.lab.releases.service import ReleasesService
 from talops.lab.talos.service import TalosService
 from talops.lab.tools import NOTHING
+from talops.lab.truenas.service import TrueNasService
 
 if TYPE_CHECKING:
     import socket
@@ -66,8 +67,9 @@ class World:
         )
         self.factory = FactoryService(context)
         self.proxmox = ProxmoxService(context)
+        self.truenas = TrueNasService(context)
         # Started in this order and stopped in the reverse one.
-        self.services: list[Service] = [self.factory, self.proxmox]
+        self.services: list[Service] = [self.factory, self.proxmox, self.truenas]
         if tools.control_plane:
             self.talos = TalosService(context, tools.control_plane, self.proxmox)
             self.proxmox.machines = self.talos

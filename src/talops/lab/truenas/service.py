@@ -1,0 +1,89 @@
+"""The TrueNAS of a lab: HTTPS on its own address, with the APIs of the version it plays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from talops.lab.truenas import rest, rpc
+from talops.lab.truenas.keys import make_keys
+from talops.lab.truenas.middleware import HOST, Middleware
+from talops.lab.truenas.zfs import Zfs
+
+if TYPE_CHECKING:
+    from talops.lab.context import LabContext
+
+PORT = 8447
+# JSON-RPC came with the first of these, REST went with the second.
+RPC_SINCE, REST_UNTIL = (25, 4), (26, 0)
+
+
+def apis(version: str) -> tuple[bool, bool]:
+    """Whether this version speaks JSON-RPC, and whether it speaks REST."""
+    numbers = tuple(int(part) for part in version.split(".")[:2])
+    return numbers >= RPC_SINCE, numbers < REST_UNTIL
+
+
+class TrueNasService:
+    name = "truenas"
+
+    def __init__(self, context: LabContext) -> None:
+        self._context = context
+        self._address = context.network.address(0, 5)
+        self._runner: web.AppRunner | None = None
+        self._middleware: Middleware | None = None
+        self.keys = make_keys(context.credentials.token)
+
+    @property
+    def version(self) -> str:
+        return self._context.spec.truenas.version
+
+    @property
+    def middleware(self) -> Middleware:
+        assert self._middleware, "the TrueNAS is not running"
+        return self._middleware
+
+    async def start(self) -> None:
+        file = self._context.layout.state(self.name) / "state.db"
+        zfs = Zfs(file, self._context.spec.truenas.pools, self._is_full)
+        self._middleware = Middleware(zfs, self.keys, self._context.faults)
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self._serve)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        await self._runner.setup()
+        tls = self._context.authority.server_context("truenas", [self._address])
+        await web.TCPSite(self._runner, self._address, PORT, ssl_context=tls).start()
+
+    async def stop(self) -> None:
+        if self._runner:
+            await self._runner.cleanup()
+            self._runner = None
+        if self._middleware:
+            self._middleware.zfs.close()
+            self._middleware = None
+
+    def endpoints(self) -> dict[str, Any]:
+        return {
+            "url": f"https://{self._address}:{PORT}",
+            "version": self.version,
+            "pools": [pool.name for pool in self._context.spec.truenas.pools],
+            "api_key": self.keys[0].key,
+            "username": self.keys[0].username,
+            "read_only_api_key": self.keys[1].key,
+        }
+
+    def _is_full(self, pool: str) -> bool:
+        return self._context.faults.find("storage-full", host=HOST, storage=pool) is not None
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        has_rpc, has_rest = apis(self.version)
+        path = request.path
+        if has_rpc and path == "/api/versions":
+            return web.json_response([f"v{self.version}"])
+        if has_rpc and path == "/api/current":
+            return await rpc.serve(self.middleware, request)
+        if has_rest and path.startswith("/api/v2.0/"):
+            return await rest.serve(self.middleware, request)
+        # The web server in front sends whatever it does not know to the user interface.
+        return web.Response(status=302, headers={"Location": "/ui/"})

@@ -1,0 +1,112 @@
+"""One TrueNAS: what its pools and datasets are, made and changed but never deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import httpx
+
+from talops.truenas.access import silent, starting
+from talops.truenas.datasets import body, differences, read_dataset, read_pool, settings
+from talops.truenas.refusals import MissingError
+from talops.truenas.rest import OK, SERVER_ERROR, Rest
+from talops.truenas.rpc import Rpc
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from talops.truenas.access import Access
+    from talops.truenas.datasets import Dataset, Pool, Wanted
+
+POOLS, DATASETS = "pool", "pool.dataset"
+# No dataset of anybody: a question about it is answered by rights alone.
+NOBODY = "talops-may-i-write"
+
+
+class Dialect(Protocol):
+    dialect: str
+
+    async def find(self, what: str, field: str = "", value: str = "") -> list[dict[str, Any]]: ...
+
+    async def create(self, what: str, body: dict[str, Any]) -> dict[str, Any]: ...
+
+    async def update(self, what: str, name: str, body: dict[str, Any]) -> dict[str, Any]: ...
+
+    async def close(self) -> None: ...
+
+
+class TrueNas:
+    """Use as `async with`; every failure leaves here as a TalopsError."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        self._open: Dialect | None = None
+
+    async def __aenter__(self) -> Self:
+        modern = await speaks_rpc(self.access)
+        self._open = await Rpc.open(self.access) if modern else Rest(self.access)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._api.close()
+
+    @property
+    def _api(self) -> Dialect:
+        assert self._open
+        return self._open
+
+    @property
+    def dialect(self) -> str:
+        return self._api.dialect
+
+    async def pools(self) -> dict[str, Pool]:
+        found = [read_pool(entry) for entry in await self._api.find(POOLS)]
+        return {pool.name: pool for pool in found}
+
+    async def dataset(self, name: str) -> Dataset | None:
+        """None if TrueNAS says that there is none."""
+        found = await self._api.find(DATASETS, "id", name)
+        return read_dataset(found[0]) if found else None
+
+    async def ensure(self, wanted: Wanted) -> Dataset:
+        """Made if it is missing, changed where it differs; looked at first, so safe to repeat."""
+        live = await self.dataset(wanted.name)
+        if live is None:
+            given = {"name": wanted.name, "type": "FILESYSTEM", **body(settings(wanted))}
+            return read_dataset(await self._api.create(DATASETS, given))
+        changes = differences(wanted, live)
+        if not changes:
+            return live
+        return read_dataset(await self._api.update(DATASETS, wanted.name, body(changes)))
+
+    async def prove_rights(self, pool: str) -> None:
+        """Raises if the key may not write: rights are looked at before what a change is about."""
+        try:
+            await self._api.update(DATASETS, f"{pool}/{NOBODY}", {})
+        except MissingError:
+            return
+
+
+async def speaks_rpc(access: Access) -> bool:
+    """Asked without the key: 25.04 and later list their API versions, others know no such path."""
+    where = f"{access.base}/api/versions"
+    async with httpx.AsyncClient(
+        timeout=access.seconds, verify=access.trust(), trust_env=False
+    ) as http:
+        try:
+            answer = await http.get(where, headers={"User-Agent": "talops"})
+        except httpx.TimeoutException as error:
+            raise silent(TimeoutError(), where) from error
+        except httpx.HTTPError as error:
+            raise silent(error, where) from error
+    if answer.status_code >= SERVER_ERROR:
+        raise starting(answer.status_code, where)
+    try:
+        return answer.status_code == OK and isinstance(answer.json(), list)
+    except ValueError:
+        return False

@@ -1,0 +1,173 @@
+"""JSON-RPC 2.0 over WebSocket, as TrueNAS speaks it since 25.04."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from websockets.asyncio.client import connect
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidStatus,
+    WebSocketException,
+)
+
+from talops.errors import TalopsError
+from talops.truenas.access import silent, starting
+from talops.truenas.refusals import Answer, key_refused, name_of, refusal
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+    from talops.truenas.access import Access
+
+Entry = dict[str, Any]
+
+# Nothing is waited for that could still matter: every answer has been read, or given up.
+FAREWELL = 1.0
+LARGEST_ANSWER = 64 * 1024 * 1024
+UNKNOWN_METHOD = -32601
+TOO_MANY = -32000
+SERVER_ERROR = 500
+
+
+class _Connect(connect):
+    """Goes where it was told and nowhere else: a redirect could carry the key to a stranger."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
+class Rpc:
+    """One session: open, log in, then one question after the other."""
+
+    dialect = "JSON-RPC"
+
+    def __init__(self, access: Access, connection: ClientConnection) -> None:
+        self._access = access
+        self._connection = connection
+        self._turn = asyncio.Lock()
+        self._last = 0
+
+    @classmethod
+    async def open(cls, access: Access) -> Rpc:
+        where = access.socket
+        try:
+            connection = await _Connect(
+                where,
+                ssl=access.trust(),
+                proxy=None,
+                open_timeout=access.seconds,
+                close_timeout=FAREWELL,
+                max_size=LARGEST_ANSWER,
+                user_agent_header="talops",
+            )
+        except InvalidStatus as error:
+            status = error.response.status_code
+            if status >= SERVER_ERROR:
+                raise starting(status, where) from error
+            raise silent(error, where) from error
+        except (OSError, TimeoutError, InvalidHandshake) as error:
+            raise silent(error, where) from error
+        session = cls(access, connection)
+        try:
+            await session._log_in()
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def close(self) -> None:
+        with contextlib.suppress(WebSocketException, OSError):
+            await self._connection.close()
+
+    async def find(self, what: str, field: str = "", value: str = "") -> list[Entry]:
+        filters = [[field, "=", value]] if field else []
+        found = await self._call(f"{what}.query", filters, {"extra": {"retrieve_children": False}})
+        if not isinstance(found, list):
+            raise self._nonsense(f"{what}.query")
+        return found
+
+    async def create(self, what: str, body: Entry) -> Entry:
+        return self._entry(f"{what}.create", await self._call(f"{what}.create", body))
+
+    async def update(self, what: str, name: str, body: Entry) -> Entry:
+        return self._entry(f"{what}.update", await self._call(f"{what}.update", name, body))
+
+    async def _log_in(self) -> None:
+        key = self._access.key.reveal()
+        if self._access.username is None:
+            if await self._call("auth.login_with_api_key", key) is not True:
+                raise key_refused(self._access.socket)
+            return
+        given = {
+            "mechanism": "API_KEY_PLAIN",
+            "username": self._access.username,
+            "api_key": key,
+            "login_options": {"user_info": False},
+        }
+        answer = await self._call("auth.login_ex", given)
+        kind = answer.get("response_type") if isinstance(answer, dict) else None
+        if kind != "SUCCESS":
+            raise key_refused(self._access.socket, expired=kind == "EXPIRED")
+
+    async def _call(self, method: str, *params: Any) -> Any:
+        """The result; a connection that ends on the way leaves open whether it was done."""
+        where = f"{self._access.socket} {method}"
+        async with self._turn:
+            self._last += 1
+            asked = {"jsonrpc": "2.0", "id": self._last, "method": method, "params": list(params)}
+            try:
+                async with asyncio.timeout(self._access.seconds):
+                    await self._connection.send(json.dumps(asked))
+                    answer = await self._answer(self._last, where)
+            except ConnectionClosed as error:
+                raise silent(ConnectionError("it closed the connection"), where) from error
+            except (OSError, TimeoutError) as error:
+                raise silent(error, where) from error
+        if "error" in answer:
+            raise _refused(answer["error"], where)
+        return answer.get("result")
+
+    async def _answer(self, number: int, where: str) -> Entry:
+        """Past notifications, which nobody here has asked for."""
+        while True:
+            text = await self._connection.recv()
+            try:
+                message = json.loads(text)
+            except ValueError as error:
+                raise self._nonsense(where) from error
+            if isinstance(message, dict) and message.get("id") == number:
+                return message
+
+    def _entry(self, method: str, found: Any) -> Entry:
+        if not isinstance(found, dict):
+            raise self._nonsense(method)
+        return found
+
+    def _nonsense(self, method: str) -> TalopsError:
+        return TalopsError(
+            f"the answer to {method} is not one of a TrueNAS",
+            where=self._access.socket,
+            hint="check truenas.url in cluster.yaml",
+        )
+
+
+def _refused(error: Any, where: str) -> TalopsError:
+    raw = error if isinstance(error, dict) else {}
+    if raw.get("code") == UNKNOWN_METHOD:
+        return TalopsError("this TrueNAS does not know the method", where=where)
+    if raw.get("code") == TOO_MANY:
+        return refusal(Answer("EBUSY", str(raw.get("message"))), where)
+    said = raw.get("data")
+    data: Entry = said if isinstance(said, dict) else {}
+    message = str(data.get("reason") or raw.get("message") or "no reason given")
+    name = str(data.get("errname") or name_of(data.get("error")))
+    extra = [row for row in data.get("extra") or () if isinstance(row, list) and len(row) > 1]
+    # Of one field the number says more than the EINVAL around it: ENOENT, for example.
+    own = {name_of(row[2]) for row in extra if len(row) > 2}  # noqa: PLR2004  (field, text, number)
+    fields = tuple((str(row[0] or ""), str(row[1])) for row in extra)
+    return refusal(Answer(own.pop() if len(own) == 1 else name, message, fields), where)
