@@ -26,6 +26,7 @@ from talops.stages.recover.restore import Restore
 from talops.stages.recover.salvage import Salvage
 from talops.stages.reset_nodes import ResetNodes
 from talops.stages.reset_one import ResetOne
+from talops.stages.storage import Storage
 from talops.stages.verify import Verify
 
 if TYPE_CHECKING:
@@ -131,12 +132,13 @@ def _bring_up(
     def report(name: str) -> Reporter:
         return Reporter(name, recorder.emit)
 
-    on_proxmox = [Images(site, report("images")), *vms]
+    storage: list[AnyStage] = [Storage(site, report("storage"))] if site.cluster.truenas else []
+    on_proxmox = [Images(site, report("images")), *storage, *vms]
     ground = Ground(site.cluster, site.root, site, secrets, site.environment)
     return [
         Preflight([*preflight_checks(ground), *outside], report("preflight")),
         Configure(site, secrets, report("configure")),
-        *(on_proxmox if site.cluster.proxmox else []),
+        *(on_proxmox if site.cluster.proxmox else storage),
         ApplyConfig(site, secrets, report("apply-config")),
         found,
         FetchKubeconfig(site, secrets, report("kubeconfig")),

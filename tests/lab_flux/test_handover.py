@@ -11,6 +11,8 @@ from talops.kube.objects import Ref
 from talops.kube.waits import wait_ready
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.lab_flux.site import Scene
 
 pytestmark = pytest.mark.slow
@@ -29,14 +31,14 @@ KINDS = (
 )
 
 
-async def versions(scene: Scene) -> dict[str, str]:
+async def versions(scene: Scene, kinds: Sequence[tuple[str, str]] = KINDS) -> dict[str, str]:
     """Every object's resourceVersion."""
     async with scene.kube() as kube:
         return {
             f"{kind} {o['metadata'].get('namespace')}/{o['metadata']['name']}": o["metadata"][
                 "resourceVersion"
             ]
-            for api, kind in KINDS
+            for api, kind in kinds
             for o in await kube.list_all(api, kind)
         }
 

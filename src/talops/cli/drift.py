@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Layer(StrEnum):
     FILES = "files"
     PROXMOX = "proxmox"
+    STORAGE = "storage"
     TALOS = "talos"
     KUBERNETES = "kubernetes"
 
@@ -38,7 +39,7 @@ def drift(
     ] = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Compare inventory, generated files, Proxmox, Talos and Kubernetes; exit 2 on a difference."""
+    """Compare inventory, files, Proxmox, TrueNAS, Talos and Kubernetes; exit 2 on a difference."""
     from talops.cli.site import site_of
     from talops.stages.drift.repair import repairable
 

@@ -65,6 +65,9 @@ Hosts = Annotated[
 Nodes = Annotated[
     str | None, typer.Option("--nodes", help="A Proxmox cluster of these nodes: a,b,c.")
 ]
+Nas = Annotated[
+    str | None, typer.Option("--truenas", help="Version of the TrueNAS, like 24.10 or 25.04.")
+]
 Pace = Annotated[
     float | None, typer.Option("--pace", help="Seconds that each step of a task takes.")
 ]
@@ -77,10 +80,12 @@ def start(
     host: Hosts = None,
     nodes: Nodes = None,
     pace: Pace = None,
+    truenas: Nas = None,
     output: Output = Format.TEXT,
 ) -> None:
     """Start a lab and print how to reach it."""
-    _start("start", directory, _spec(spec, host or [], nodes, pace), output, detach=detach)
+    wanted = _spec(spec, host or [], nodes, pace, truenas)
+    _start("start", directory, wanted, output, detach=detach)
 
 
 def proxmox(
@@ -113,11 +118,15 @@ async def _tools(verb: str) -> LabTools:
 
 
 def _spec(
-    file: Path | None, hosts: list[str], nodes: str | None, pace: float | None
+    file: Path | None,
+    hosts: list[str],
+    nodes: str | None,
+    pace: float | None,
+    truenas: str | None = None,
 ) -> LabSpec | None:
-    from talops.lab.spec import LabSpec, cluster, read_spec, standalone
+    from talops.lab.spec import LabSpec, cluster, read_spec, standalone, truenas_of
 
-    if file is None and not hosts and nodes is None and pace is None:
+    if file is None and not hosts and nodes is None and pace is None and truenas is None:
         return None
     spec = read_spec(file) if file else LabSpec()
     named = [standalone(name) for name in hosts]
@@ -126,6 +135,8 @@ def _spec(
     changes: dict[str, Any] = {"proxmox": tuple(named)} if named else {}
     if pace is not None:
         changes["pace"] = pace
+    if truenas is not None:
+        changes["truenas"] = truenas_of(truenas, spec.truenas)
     return spec.model_copy(update=changes)
 
 
@@ -187,6 +198,10 @@ def _show(details: dict[str, Any], output: Format) -> None:
         f"factory    {details['factory']['url']}",
         f"CA file    {details['ca_file']}",
     ]
+    if "truenas" in details:
+        nas = details["truenas"]
+        lines.append(f"truenas    {nas['url']}  ({nas['version']}: {', '.join(nas['pools'])})")
+        lines.append(f"API key    {nas['api_key']}")
     if "provider" in details:
         lines.append(f"provider   {details['provider']['origin']}")
     sys.stdout.write("\n".join(lines) + "\n")

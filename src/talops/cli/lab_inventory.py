@@ -43,6 +43,9 @@ def inventory(
     gitops: Annotated[
         bool, typer.Option("--gitops", help="Follow the lab's Git repository lab/home.")
     ] = False,
+    truenas: Annotated[
+        bool, typer.Option("--truenas", help="Datasets on the lab's TrueNAS.")
+    ] = False,
 ) -> None:
     """Write an inventory whose nodes live in the running lab, and its credentials, encrypted."""
     from talops.cli.secrets_context import with_context
@@ -52,7 +55,7 @@ def inventory(
     assert directory is not None
     details = _details(lab)
     wanted = LabInventory(name, control_planes, workers, gpu_workers, subnet)
-    files = wanted.files(details, gitops=gitops)
+    files = wanted.files(details, gitops=gitops, truenas=truenas)
     for file, text in files.items():
         if (directory / file).exists():
             note(f"kept  {file} (already there)")
@@ -60,20 +63,19 @@ def inventory(
         write_atomic(directory / file, text)
         typer.echo(f"wrote {file}")
     token, _, value = details["proxmox"]["api_token"].partition("=")
-    with_context(directory, lambda context: _credentials(context, token, value))
+    secrets = {"proxmox_api_token_id": token, "proxmox_api_token_secret": value}
+    if truenas:
+        secrets["truenas_api_key"] = details["truenas"]["api_key"]
+    with_context(directory, lambda context: _credentials(context, secrets))
 
 
-async def _credentials(context: Context, token: str, value: str) -> None:
+async def _credentials(context: Context, values: dict[str, str]) -> None:
     from talops.redaction import Secret
     from talops.secrets.init import init
     from talops.secrets.vault import Vault
 
     made = await init(context.sops, context.key_file)
-    secrets = {
-        "proxmox_api_token_id": Secret(token),
-        "proxmox_api_token_secret": Secret(value),
-    }
-    await Vault.of(made.sops).write(secrets)
+    await Vault.of(made.sops).write({name: Secret(value) for name, value in values.items()})
     typer.echo("wrote infrastructure/secrets.sops.yaml (encrypted)")
 
 

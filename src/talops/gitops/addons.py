@@ -14,12 +14,13 @@ from talops.redaction import Secret
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from talops.inventory.model import Cluster
+    from talops.inventory.model import Cluster, TrueNas
 
 Object = dict[str, Any]
 
 RUNTIME_CLASS = "nvidia"
 CSI_NAMESPACE, CSI_SECRET = "csi-proxmox", "proxmox-csi-plugin"
+NAS_SECRET = "truenas-api"  # noqa: S105  (as below)
 CCM_SECRET = "proxmox-cloud-controller-manager"  # noqa: S105  (as above)
 
 
@@ -55,7 +56,23 @@ def wanted(cluster: Cluster, credentials: Mapping[str, Secret]) -> list[Addon]:
         config = _proxmox_config(cluster, credentials, "proxmox_ccm")
         held = secret(CCM_SECRET, config, "kube-system")
         found.append(Addon("proxmox-ccm credentials", own=(held,)))
+    if cluster.truenas:
+        found.append(_truenas(cluster.truenas, credentials))
     return found
+
+
+def _truenas(nas: TrueNas, credentials: Mapping[str, Secret]) -> Addon:
+    """The key and where it opens what, for whichever CSI driver Flux brings."""
+    key = credentials.get("truenas_api_key")
+    if not key:
+        raise TalopsError(
+            f"the Secret {NAS_SECRET} needs an API key, and there is none",
+            where="cluster.yaml",
+            hint="talops secrets set truenas_api_key",
+        )
+    place = nas.secret_namespace
+    held = secret(NAS_SECRET, {"api-key": key, "url": nas.url, "pool": nas.pool}, place)
+    return Addon("truenas credentials", own=(namespace(place), held))
 
 
 def _cilium(cluster: Cluster) -> Addon:

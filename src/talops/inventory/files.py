@@ -47,6 +47,7 @@ CREDENTIALS = (
     "tfstate_password",
     "cf_account_id",
     "state_encryption_passphrase",
+    "truenas_api_key",
 )
 REQUIRED_CLUSTER = ("cluster_name", "talos_version", "kubernetes_version", "node_cidr")
 REQUIRED_NODE = ("name", "address", "controller")
@@ -127,6 +128,7 @@ class ClusterFile(Section):
     state_encryption_passphrase: Text | None = Field(
         None, description="Client-side state encryption (secret)."
     )
+    truenas_api_key: Text | None = Field(None, description="API key of the TrueNAS (secret).")
 
 
 class NodeFile(Section):

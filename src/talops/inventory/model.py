@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         Hypervisors,
         LegacyVm,
         Release,
-        TrueNas,
         VmAdvanced,
     )
     from talops.redaction import Secret
@@ -71,6 +70,26 @@ class Cni:
     name: str
     kube_proxy: bool
     values: str | None
+
+
+@dataclass(frozen=True)
+class NasDataset:
+    """`name` with its pool; `quota` in bytes. What is not given is left as it is."""
+
+    name: str
+    quota: int | None
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class TrueNas:
+    url: str
+    pool: str
+    datasets: tuple[NasDataset, ...]
+    username: str | None
+    insecure: bool
+    ca_file: str | None
+    secret_namespace: str
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,14 @@ from talops.inventory.model import (
     Cluster,
     Cni,
     Image,
+    NasDataset,
     Network,
     Node,
     Proxmox,
     Repository,
     State,
     Template,
+    TrueNas,
     Vm,
 )
 from talops.inventory.schematics import schematic_id
@@ -26,6 +28,7 @@ from talops.inventory.sections import (
     CniSettings,
     GitOps,
     StateSettings,
+    TrueNasDataset,
     VmAdvanced,
     VmSize,
 )
@@ -45,6 +48,8 @@ VM_SIZE = VmSize(cores=4, sockets=1, memory=8192, disk_size=128)
 STARTUP_ORDER = {True: 1, False: 2}
 STARTUP_DELAY = 15
 SHUTDOWN_DELAY = 60
+CSI_DATASETS = ("volumes", "snapshots")
+GIB = 1024**3
 
 
 def on_proxmox(file: ClusterFile) -> bool:
@@ -129,12 +134,39 @@ def resolve(inventory: Inventory) -> Cluster:
         addons=file.addons or Addons(),
         hypervisors=file.hypervisors,
         legacy=tuple(file.legacy or ()),
-        truenas=file.truenas,
+        truenas=_truenas(file),
         releases=MappingProxyType(dict(file.releases or {})),
         credentials=MappingProxyType(
             {key: Secret(value) for key in CREDENTIALS if (value := getattr(file, key))}
         ),
         at=inventory.at,
+    )
+
+
+def _truenas(file: ClusterFile) -> TrueNas | None:
+    given = file.truenas
+    if given is None:
+        return None
+    assert file.cluster_name
+    listed = given.datasets
+    if listed is None:
+        # What a CSI driver wants: a home for volumes, and one beside it for detached snapshots.
+        listed = [TrueNasDataset(name=f"{file.cluster_name}/{kind}") for kind in CSI_DATASETS]
+    return TrueNas(
+        url=given.url,
+        pool=given.pool,
+        datasets=tuple(
+            NasDataset(
+                name=f"{given.pool}/{dataset.name}",
+                quota=dataset.quota * GIB if dataset.quota else None,
+                properties=MappingProxyType(dict(dataset.properties)),
+            )
+            for dataset in listed
+        ),
+        username=given.username,
+        insecure=given.insecure,
+        ca_file=given.ca_file,
+        secret_namespace=given.secret_namespace,
     )
 
 

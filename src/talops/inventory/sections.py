@@ -222,14 +222,28 @@ class LegacyVm(Section):
 
 class TrueNasDataset(Section):
     name: Text = Field(description="Dataset below the pool, like k8s/volumes.")
-    quota: Gibibytes | None = Field(None, description="Quota in GiB.")
-    properties: dict[str, Text] = Field(default_factory=dict, description="ZFS properties.")
+    quota: Gibibytes | None = Field(None, description="Quota in GiB; left alone if absent.")
+    properties: dict[str, Text] = Field(
+        default_factory=dict,
+        description="ZFS properties, like compression: zstd; or inherit. Others are left alone.",
+    )
 
 
 class TrueNas(Section):
+    """Datasets that the stage `storage` ensures; its key is the credential truenas_api_key."""
+
     url: Url = Field(description="Address of the TrueNAS, like https://nas.example.")
     pool: Text = Field(description="Pool that holds the datasets.")
-    datasets: list[TrueNasDataset] = Field(description="Datasets for CSI drivers.")
+    datasets: list[TrueNasDataset] | None = Field(
+        None,
+        description="For CSI drivers; <cluster_name>/volumes and …/snapshots if absent.",
+    )
+    username: Text | None = Field(
+        None, description="Whose key it is; with it, an expired key is told from a wrong one."
+    )
+    secret_namespace: DnsLabel = Field(
+        "democratic-csi", description="Where the Secret truenas-api with the key goes."
+    )
     insecure: bool = Field(False, description="Accept any certificate.")
     ca_file: Text | None = Field(None, description="CA that signed its certificate.")
 

@@ -29,12 +29,15 @@ class LabInventory:
     gpu_workers: int
     subnet: int
 
-    def files(self, details: dict[str, Any], *, gitops: bool = False) -> dict[str, str]:
+    def files(
+        self, details: dict[str, Any], *, gitops: bool = False, truenas: bool = False
+    ) -> dict[str, str]:
         """`gitops`: the lab's own Git server and release mirror are used, too."""
         network = IPv4Network(details["network"])
         cidr = IPv4Network((int(network.network_address) + (self.subnet << 8), 24))
+        more = (_gitops(details) if gitops else "") + (_truenas(details) if truenas else "")
         return {
-            "cluster.yaml": self._cluster(details, cidr) + (_gitops(details) if gitops else ""),
+            "cluster.yaml": self._cluster(details, cidr) + more,
             "nodes.yaml": self._nodes(cidr),
             CA_FILE: Path(details["ca_file"]).read_text(encoding="utf-8"),
             ".gitignore": GITIGNORE,
@@ -93,6 +96,17 @@ gitops:
   ca_file: {CA_FILE}
 releases:
 {rows}"""
+
+
+def _truenas(details: dict[str, Any]) -> str:
+    nas = details["truenas"]
+    return f"""
+truenas:
+  url: {nas["url"]}
+  pool: {nas["pools"][0]}
+  username: {nas["username"]}
+  ca_file: {CA_FILE}
+"""
 
 
 _GPU = """

@@ -128,6 +128,16 @@ def cluster(name: str, nodes: list[str]) -> HypervisorSpec:
     return HypervisorSpec(name=name, nodes=tuple(NodeSpec(name=node) for node in nodes))
 
 
+def truenas_of(version: str, spec: TrueNasSpec) -> TrueNasSpec:
+    """The same TrueNAS in another version."""
+    try:
+        return TrueNasSpec(version=version, pools=spec.pools)
+    except ValidationError as error:
+        raise TalopsError(
+            f"{version!r} is no version of TrueNAS", hint="write it like 24.10 or 25.04.2"
+        ) from error
+
+
 def read_spec(path: Path) -> LabSpec:
     try:
         return LabSpec.model_validate(json.loads(path.read_text(encoding="utf-8")))

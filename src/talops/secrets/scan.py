@@ -31,12 +31,15 @@ PATTERNS = {
     "a Git access token": re.compile(
         r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,}|glpat-[\w-]{20,})"
     ),
+    "a TrueNAS API key": re.compile(
+        r"(?<![\w-])\d{1,6}-(?=[0-9a-z]*[A-Z])[0-9A-Za-z]{64}(?![0-9A-Za-z])"
+    ),
     "a password in a URL": re.compile(r"\w://[^/\s:@\"']+:(?![*$<{%])[^/\s@\"']+@[\w\[]"),
 }
 _BASE64_PEM = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]+")
 _CREDENTIAL = re.compile(
     r"^\s*(?:export\s+)?[\"']?"
-    r"(proxmox_api_token_secret|tfstate_password|state_encryption_passphrase)"
+    r"(proxmox_api_token_secret|tfstate_password|state_encryption_passphrase|truenas_api_key)"
     r"[\"']?\s*[:=]\s*(?P<value>.+?)\s*$",
     flags=re.IGNORECASE,
 )

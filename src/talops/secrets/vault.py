@@ -32,6 +32,7 @@ KNOWN = (
     "tfstate_password",
     "state_encryption_passphrase",
     "cf_account_id",
+    "truenas_api_key",
 )
 
 

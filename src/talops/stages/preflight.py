@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import PreflightError, TalopsError
 from talops.pipeline.checks import Check, Verdict, failures, run_checks
-from talops.stages.checks import addresses, age_key, clock, git, images, ports
+from talops.stages.checks import addresses, age_key, clock, git, images, ports, truenas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:
     that a run's own hand-over to Flux looks at.
     """
     repository = [Check("git", lambda: git.look(ground))] if thorough else []
+    storage = [Check("truenas", lambda: truenas.look(ground))] if ground.cluster.truenas else []
     return [
         Check("secrets", lambda: age_key.look(ground, thorough=thorough)),
         Check("images", lambda: images.look(ground)),
@@ -30,6 +31,7 @@ def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:
         Check("clock", lambda: clock.look(ground)),
         Check("ports", lambda: ports.look(ground)),
         *repository,
+        *storage,
     ]
 
 

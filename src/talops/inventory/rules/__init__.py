@@ -12,7 +12,16 @@ Finding = tuple[Position, str, str]
 Rule = Callable[[Inventory], Iterator[Finding]]
 
 _RULES: list[tuple[str, Severity, Rule]] = []
-_MODULES = ("required", "network", "nodes", "versions", "hardware", "hypervisors", "settings")
+_MODULES = (
+    "required",
+    "network",
+    "nodes",
+    "versions",
+    "hardware",
+    "hypervisors",
+    "settings",
+    "storage",
+)
 
 
 def rule(name: str, severity: Severity = Severity.ERROR) -> Callable[[Rule], Rule]:

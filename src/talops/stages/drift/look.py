@@ -9,7 +9,7 @@ from talops.pipeline.stage import Reporter
 from talops.stages.addons import Addons
 from talops.stages.checks.reach import Reach
 from talops.stages.configure import Configure
-from talops.stages.drift import files, kubernetes, proxmox, talos
+from talops.stages.drift import files, kubernetes, proxmox, storage, talos
 from talops.stages.drift.model import LAYERS, looked
 from talops.stages.gitops import GitOps
 from talops.stages.provision import Provision
@@ -36,9 +36,12 @@ async def look(
     every: dict[str, Callable[[], Awaitable[LayerDrift]]] = {
         "files": lambda: files.look(Configure(site, secrets, report)),
         "proxmox": lambda: proxmox.look(site, Provision(site, secrets, report)),
+        "storage": lambda: storage.look(site, report),
         "talos": lambda: talos.look(site, secrets, report),
         "kubernetes": lambda: kubernetes.look(Reach(site, secrets), inside),
     }
+    if site.cluster.truenas is None and tuple(wanted) == LAYERS:
+        wanted = [name for name in wanted if name != storage.LAYER]
     # Read once before all ask for it at the same time.
     await secrets.read()
     return list(await asyncio.gather(*(looked(name, every[name]) for name in wanted)))

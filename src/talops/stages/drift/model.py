@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import Absent
     from talops.redaction import Redactor
 
-LAYERS = ("files", "proxmox", "talos", "kubernetes")
+LAYERS = ("files", "proxmox", "storage", "talos", "kubernetes")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from talops.stages.configure import Configure
 from talops.stages.drift.proxmox import FOREIGN
 from talops.stages.drift.talos import only
 from talops.stages.provision import Provision
+from talops.stages.storage import Storage
 from talops.tofu.rules import Effect
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def repairable(results: Sequence[LayerDrift]) -> bool:
     return bool(
         (files and all(d.safe for d in files))
         or (proxmox and not files and all(d.safe for d in proxmox))
+        or any(d.safe for d in found.get("storage", ()))
         or quiet_nodes(found.get("talos", ()))
         or any(d.safe for d in found.get("kubernetes", ()))
     )
@@ -59,6 +61,8 @@ def repairs(site: Site, recorder: Recorder, results: Sequence[LayerDrift]) -> li
     proxmox = [d for d in found.get("proxmox", ()) if d.actual != FOREIGN]
     if proxmox and not files and all(d.safe for d in proxmox):
         stages.append(OnlineProvision(site, secrets, report("provision")))
+    if any(d.safe for d in found.get("storage", ())):
+        stages.append(Storage(site, report("storage")))
     nodes = quiet_nodes(found.get("talos", ()))
     if nodes:
         chosen = only(site, nodes)

@@ -1,0 +1,118 @@
+"""Stage `storage`: the datasets that CSI drivers need are there; none is ever deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import ConflictError, TalopsError
+from talops.pipeline.stage import Change
+from talops.stages import nas
+from talops.truenas.client import TrueNas
+from talops.truenas.datasets import Wanted, differences, size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.pipeline.stage import Reporter
+    from talops.stages.site import Site
+    from talops.truenas.datasets import Dataset, Pool
+
+NOTHING = Wanted("")
+CREATE, UPDATE = "create", "update"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`datasets` by name; None: TrueNAS says that there is none."""
+
+    pools: Mapping[str, Pool]
+    datasets: Mapping[str, Dataset | None]
+
+
+@dataclass(frozen=True)
+class DatasetChange(Change):
+    wanted: Wanted = NOTHING
+
+
+class Storage:
+    name = "storage"
+    independent = False
+
+    def __init__(self, site: Site, report: Reporter) -> None:
+        assert site.cluster.truenas
+        self._site = site
+        self._nas = site.cluster.truenas
+        self._report = report
+        self._wanted = nas.wanted(self._nas)
+
+    async def observe(self) -> Facts:
+        async with TrueNas(nas.access(self._site, self._nas)) as client:
+            self._report.log(f"{self._nas.url} speaks {client.dialect}")
+            pools = await client.pools()
+            found = {each.name: await client.dataset(each.name) for each in self._wanted}
+        return Facts(pools, found)
+
+    def plan(self, facts: Facts) -> list[DatasetChange]:
+        pool = facts.pools.get(self._nas.pool)
+        if pool is None:
+            raise self._no_pool(facts)
+        changes = []
+        for wanted in self._wanted:
+            live = facts.datasets[wanted.name]
+            if live is not None:
+                self._refuse(wanted, live)
+            settings = differences(wanted, live)
+            if live is None:
+                detail = ", ".join(f"{s.name} {s.wanted}" for s in settings)
+                changes.append(DatasetChange(CREATE, wanted.name, detail, wanted=wanted))
+            elif settings:
+                detail = ", ".join(f"{s.name} {s.actual} → {s.wanted}" for s in settings)
+                changes.append(DatasetChange(UPDATE, wanted.name, detail, wanted=wanted))
+        return changes
+
+    async def apply(self, change: DatasetChange) -> None:
+        """Looks again first: between plan and now somebody may have stored something."""
+        async with TrueNas(nas.access(self._site, self._nas)) as client:
+            live = await client.dataset(change.wanted.name)
+            if live is not None:
+                self._refuse(change.wanted, live)
+            await client.ensure(change.wanted)
+
+    async def verify(self) -> None:
+        left = self.plan(await self.observe())
+        if left:
+            raise TalopsError(
+                f"still not as written: {left[0]}",
+                where=self._nas.url,
+                hint="talops up --only storage",
+            )
+
+    def _no_pool(self, facts: Facts) -> TalopsError:
+        there = ", ".join(facts.pools) or "none at all"
+        return TalopsError(
+            f"TrueNAS has no pool {self._nas.pool}; there is {there}",
+            where=self._nas.url,
+            hint="correct truenas.pool in cluster.yaml, or import the pool in TrueNAS",
+        )
+
+    def _refuse(self, wanted: Wanted, live: Dataset) -> None:
+        """What would lose something, or cannot be what is wanted."""
+        if live.kind != "FILESYSTEM":
+            raise ConflictError(
+                f"{live.name} is a {live.kind.lower()}, not a file system",
+                where=nas.position(self._site, wanted.name, "name"),
+                hint="name another dataset; talops does not replace this one",
+            )
+        if live.locked:
+            raise ConflictError(
+                f"{live.name} is encrypted and locked",
+                where=self._nas.url,
+                hint="unlock it in TrueNAS, then run this again",
+            )
+        if wanted.quota is not None and wanted.quota < live.used:
+            raise ConflictError(
+                f"{live.name} holds {size(live.used)}, more than its quota of {size(wanted.quota)}",
+                where=nas.position(self._site, wanted.name, "quota"),
+                hint="write a larger quota; talops never shrinks below what is used",
+            )
