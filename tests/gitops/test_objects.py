@@ -29,6 +29,8 @@ releases:
   nvidia-device-plugin: {version: '1', url: 'https://m.example/n-1.tgz', sha256: %s}
 """
 
+NAS = "truenas: {url: 'https://nas.example', pool: tank, secret_namespace: csi}\n"
+
 
 @pytest.mark.parametrize(
     ("more", "names"),
@@ -63,6 +65,18 @@ def test_credentials_that_are_missing_are_named(tmp_path: Path) -> None:
     """An add-on that needs a token says so before anything is applied."""
     with pytest.raises(TalopsError, match=r"addons\.proxmox_csi needs credentials"):
         wanted(cluster(tmp_path, "addons: {proxmox_csi: true}\n"), {})
+    with pytest.raises(TalopsError, match="truenas-api needs an API key") as refused:
+        wanted(cluster(tmp_path, NAS), {})
+    assert refused.value.hint == "talops secrets set truenas_api_key"
+
+
+def test_the_nas_key_goes_where_the_driver_is(tmp_path: Path) -> None:
+    """Namespace and Secret, with what a driver needs to find the TrueNAS."""
+    (addon,) = wanted(cluster(tmp_path, NAS), {"truenas_api_key": Secret("1-x")})
+    assert "1-x" not in repr(addon)
+    place, held = addon.own
+    assert place["metadata"]["name"] == held["metadata"]["namespace"] == "csi"
+    assert base64.b64decode(held["data"]["api-key"]) == b"1-x"
 
 
 def test_a_secret_that_is_too_large_is_refused() -> None:

@@ -36,6 +36,8 @@ def b64(text: str) -> str:
         ("cluster.yaml", "tfstate_password: ENC[AES256_GCM,data:x]\n", []),
         ("cluster.yaml", "tfstate_password: # set with talops secrets set\n", []),
         ("x.tfvars", 'proxmox_api_token_secret = "abc"', [1]),
+        ("note.md", f"key 3-{'Ab1' * 21}z", [1]),
+        ("note.md", f"sum 3-{'ab1' * 21}c", []),
         ("main.tf", "state_encryption_passphrase = var.passphrase", []),
         ("secret.yaml", "kind: Secret\nmetadata: {name: a}\ndata: {k: dmFsdWU=}\n", [None]),
         ("secret.yaml", "kind: Secret\nmetadata: {name: a}\nstringData: {k: '${K}'}\n", []),
