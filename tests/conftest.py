@@ -29,6 +29,11 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"seed: {os.environ[SEED]} (repeat with {SEED}={os.environ[SEED]})"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests begin first, so that none is left alone at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> random.Random:
     """Randomness of this test alone, from the seed in the header."""
