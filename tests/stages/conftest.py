@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from talops.inventory.load import load
 from talops.inventory.model import Cluster, Node
+from talops.machineconfig import bundle as bundles
 from talops.stages.checks.nodes import CONTROL_PLANE, wanted_taints
+
+if TYPE_CHECKING:
+    from talops.machineconfig.bundle import Bundle
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 Example = Callable[[str], Cluster]
@@ -45,3 +50,9 @@ def kube_node(cluster: Cluster, node: Node, **status: Any) -> dict[str, Any]:
 
 def kube_nodes(cluster: Cluster) -> dict[str, dict[str, Any]]:
     return {node.name: kube_node(cluster, node) for node in cluster.nodes}
+
+
+@pytest.fixture(scope="session")
+def bundle() -> Bundle:
+    """Made once for all tests of a worker: it holds an RSA key of 4096 bits."""
+    return bundles.generate(datetime.now(UTC))

@@ -63,6 +63,12 @@ UNKNOWN_AUTHORITY = (
         (Status.NOT_FOUND, "no such service", NotFoundError, TalopsError),
         (Status.INVALID_ARGUMENT, "unknown keys", InvalidRequestError, TalopsError),
         (Status.INTERNAL, "boom", CallFailedError, TalopsError),
+        (
+            Status.UNKNOWN,
+            "etcdserver: rpc not supported for learner",
+            PreconditionError,
+            NotReadyError,
+        ),
     ],
 )
 def test_meaning(

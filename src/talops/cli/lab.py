@@ -230,9 +230,10 @@ def reset(directory: LabDirectory = HERE) -> None:
 
 
 def fault_add(
-    kind: Annotated[str, typer.Argument(help="latency, error, drop, task, vm-locked …")],
+    kind: Annotated[str, typer.Argument(help="latency, task, vm-locked, talos-crash …")],
     settings: Annotated[
-        list[str] | None, typer.Argument(help="key=value: path=…, vmid=…, seconds=…, times=…")
+        list[str] | None,
+        typer.Argument(help="key=value: path=…, vmid=…, machine=…, phase=…, seconds=…"),
     ] = None,
     directory: LabDirectory = HERE,
     output: Output = Format.TEXT,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
+from talops.lab.talos.failures import PHASES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,20 @@ KINDS = {
     "token-revoked": "the API token `token` is refused",
     "clock-skew": "the host's clock is `seconds` ahead (or behind, if negative)",
     "node-offline": "node `node` does not answer",
+    "talos-slow-boot": "machine `machine` boots `seconds` later",
+    "talos-crash": "machine `machine` panics in `phase`, `times` times (once if not said)",
+    "talos-never-ready": "machine `machine` never becomes Ready in Kubernetes",
+    "talos-wrong-disk": "the disks of machine `machine` have other names than expected",
+    "talos-clock-skew": "the clock of machine `machine` is `seconds` ahead",
+    "talos-network-lost": "machine `machine` neither answers nor refuses",
+    "talos-refuse-bootstrap": "machine `machine` refuses to found etcd",
+    "talos-disk-full": "nothing can be written on machine `machine`",
 }
+CRASH = "talos-crash"
+# Facts that a rule names in full; an empty one matches anything.
+_EXACT = (
+    "host", "node", "method", "vmid", "storage", "token", "task", "step", "when", "phase",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,8 @@ class Fault:
     token: str = ""
     task: str = ""
     step: str = ""
+    machine: str = ""  # a VM's name or UUID
+    phase: str = ""
     status: int = 500
     message: str = ""
     seconds: float = 0.0
@@ -54,11 +70,12 @@ class Fault:
     def matches(self, kind: str, facts: dict[str, Any]) -> bool:
         if kind != self.kind:
             return False
-        exact = ("host", "node", "method", "vmid", "storage", "token", "task", "step", "when")
-        for name in exact:
+        for name in _EXACT:
             wanted = getattr(self, name)
             if wanted and name in facts and facts[name] != wanted:
                 return False
+        if self.machine and "machine" in facts and self.machine not in facts["machine"]:
+            return False
         return not self.path or bool(re.search(self.path, facts.get("path", "")))
 
 
@@ -70,7 +87,11 @@ def parse(raw: dict[str, Any]) -> Fault:
         raise TalopsError(
             f"not a fault: {what}", hint=f"kinds: {', '.join(KINDS)}; see `talops lab fault --help`"
         )
-    return Fault(**raw)
+    if raw["kind"] == CRASH and raw.get("phase") not in PHASES:
+        raise TalopsError(
+            f"not a phase of a node: {raw.get('phase')!r}", hint=f"phases: {', '.join(PHASES)}"
+        )
+    return Fault(**({"times": 1} if raw["kind"] == CRASH else {}) | raw)
 
 
 class Faults:
@@ -109,6 +130,14 @@ class Faults:
             return None
         for rule in (*self._by_api.values(), *self._by_file.values()):
             if rule.matches(kind, facts) and self._fires(rule):
+                return rule
+        return None
+
+    def standing(self, kind: str, **facts: Any) -> Fault | None:
+        """The first rule for a state that lasts, such as a lost network: asking does not count."""
+        for rule in (*self._by_api.values(), *self._by_file.values()):
+            if rule.matches(kind, facts):
+                self._seen.setdefault(rule.id, 1)
                 return rule
         return None
 

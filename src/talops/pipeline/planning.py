@@ -8,11 +8,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import NotReadyError, TalopsError, UnreachableError
-from talops.events import Emit, PlanFinished, PlannedChange, StagePlanned, StepStarted
+from talops.events import (
+    Emit,
+    PlanFinished,
+    PlannedChange,
+    StagePlanned,
+    StepStarted,
+    WaitProgress,
+)
 from talops.pipeline.stage import Absent, AnyStage, Change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_PAUSE = 0.5
 
 
 @dataclass(frozen=True)
@@ -59,8 +68,14 @@ class Plan:
         return sum(len(stage.changes) for stage in self.stages)
 
 
-async def make_plan(stages: Sequence[AnyStage], left_out: Mapping[str, str], emit: Emit) -> Plan:
-    """Observe every stage side by side, then judge them in their order."""
+async def make_plan(
+    stages: Sequence[AnyStage], left_out: Mapping[str, str], emit: Emit, *, patient: bool = False
+) -> Plan:
+    """Observe every stage side by side, then judge them in their order.
+
+    A stage with `patience` (seconds) is looked at again for so long if it has no answer and nothing
+    before it could bring one about: what is there may be rebooting. Only if `patient`.
+    """
     plans: list[StagePlan] = []
     selected = [stage for stage in stages if stage.name not in left_out]
     tasks = {stage.name: asyncio.ensure_future(_look(stage, emit)) for stage in selected}
@@ -70,6 +85,8 @@ async def make_plan(stages: Sequence[AnyStage], left_out: Mapping[str, str], emi
                 plan = StagePlan(stage, left_out=left_out[stage.name])
             else:
                 seen, seconds = await tasks[stage.name]
+                if patient and not any(p.pending for p in plans):
+                    seen = await _patiently(stage, seen, emit)
                 plan = judge(stage, seen, seconds, before=plans)
             plans.append(plan)
             announce(plan, emit)
@@ -106,6 +123,19 @@ async def _look(stage: AnyStage, emit: Emit) -> tuple[object, float]:
     return seen, time.monotonic() - started
 
 
+async def _patiently(stage: AnyStage, seen: object, emit: Emit) -> object:
+    started = time.monotonic()
+    patience = float(getattr(stage, "patience", 0.0))
+    while isinstance(seen, UnreachableError):
+        waited = time.monotonic() - started
+        if waited + _PAUSE > patience:
+            break
+        emit(WaitProgress(stage.name, "an answer", str(seen), round(waited, 3)))
+        await asyncio.sleep(_PAUSE)
+        seen, _ = await _look(stage, emit)
+    return seen
+
+
 def judge(
     stage: AnyStage, seen: object, seconds: float, *, before: Sequence[StagePlan]
 ) -> StagePlan:
@@ -120,6 +150,7 @@ def judge(
     if isinstance(seen, TalopsError):
         cause = next((p.stage.name for p in reversed(before) if p.pending), None)
         if cause is None:
+            seen.what = f"{stage.name} cannot begin: {seen.what}"
             raise seen
         return StagePlan(stage, unknown=Unknown(cause, str(seen)), seconds=seconds)
     return StagePlan(stage, tuple(stage.plan(seen)), seconds=seconds)

@@ -89,7 +89,8 @@ async def _run(
     progress: _Progress,
 ) -> RunStatus:
     left_out = select(progress.names, options.selection)
-    plan = await interruption.step(make_plan(stages, left_out, emit), atomic=False)
+    planning = make_plan(stages, left_out, emit, patient=not options.dry_run)
+    plan = await interruption.step(planning, atomic=False)
     if options.dry_run:
         progress.results = {p.stage.name: _outlook(p) for p in plan.stages}
         return RunStatus.DIFFERENCES if plan.pending else RunStatus.UNCHANGED

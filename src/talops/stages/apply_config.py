@@ -6,10 +6,11 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from talops.errors import TalopsError
 from talops.machineconfig import yamltext
 from talops.machineconfig.build import build_configs
 from talops.pipeline.stage import Absent, Change
-from talops.stages.fleet import Configured, Fleet, Silent, Waiting, all_answer
+from talops.stages.fleet import Configured, Fleet, Silent, Waiting, all_answer, named
 from talops.talos.calls.machine import ApplyMode
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -56,6 +57,7 @@ class ApplyConfig:
         self._site = site
         self._secrets = secrets
         self._report = report
+        self.patience = site.limits.boot
         self._one_control_plane = asyncio.Lock()
         self._made: tuple[Fleet, dict[str, MachineConfig]] | None = None
 
@@ -87,8 +89,10 @@ class ApplyConfig:
         node = next(n for n in self._site.cluster.nodes if n.name == change.node)
         fleet, _ = await self._prepared()
         if change.action == FIRST:
-            async with fleet.maintenance(node) as talos:
-                await talos.machine.apply_configuration(change.config, mode=ApplyMode.AUTO)
+            hint = f"talops talos disks --insecure --nodes {node.address}"
+            with named(node, hint):
+                async with fleet.maintenance(node) as talos:
+                    await talos.machine.apply_configuration(change.config, mode=ApplyMode.AUTO)
         elif change.reboots and node.controller:
             # One at a time: etcd keeps its majority only while the others stand.
             async with self._one_control_plane:
@@ -103,9 +107,12 @@ class ApplyConfig:
         )
 
     async def _update(self, fleet: Fleet, node: Node, change: ConfigChange) -> None:
-        async with fleet.talos(node) as talos:
-            before = await talos.files.boot_id()
-            applied = await talos.machine.apply_configuration(change.config, mode=ApplyMode.AUTO)
+        with named(node, f"talops talos dmesg --nodes {node.address}"):
+            async with fleet.talos(node) as talos:
+                before = await talos.files.boot_id()
+                applied = await talos.machine.apply_configuration(
+                    change.config, mode=ApplyMode.AUTO
+                )
         rebooted = applied.mode is ApplyMode.REBOOT
         _, configs = await self._prepared()
         await self._wait(fleet, node, configs[node.name], not_boot=before if rebooted else None)
@@ -114,13 +121,19 @@ class ApplyConfig:
         self, fleet: Fleet, node: Node, config: MachineConfig, not_boot: str | None = None
     ) -> None:
         """Until the node runs this config; after a reboot, in a new boot and ready again."""
+        left = False  # maintenance mode, that is
 
         async def probe() -> Ready[None] | NotYet:
+            nonlocal left
             state = await fleet.look(node)
+            if isinstance(state, Waiting):
+                reason = await _install_trouble(fleet, node, config)
+                if left:
+                    raise _back_again(node, reason)
+                return NotYet(f"still in maintenance mode; {reason}")
+            left = True
             if isinstance(state, Silent):
                 return NotYet(f"no answer: {state.error.what}")
-            if isinstance(state, Waiting):
-                return NotYet("still in maintenance mode")
             stage = state.status.stage if state.status else "unknown"
             self._report.node(node.name, talos=stage)
             if stage in {"installing", "rebooting", "shutting down", "resetting", "upgrading"}:
@@ -136,7 +149,7 @@ class ApplyConfig:
             probe,
             timeout=self._site.limits.install,
             interval=self._site.limits.interval,
-            hint=f"talops talos dmesg --nodes {node.address}",
+            hint=f"look at its console, or: talops talos dmesg --nodes {node.address}",
             report=lambda waiting: self._report.waiting(waiting, node=node.name),
         )
 
@@ -179,6 +192,30 @@ class ApplyConfig:
 
             self._made = Fleet(bundle), build_configs(self._site.cluster, bundle, read_patch)
         return self._made
+
+
+async def _install_trouble(fleet: Fleet, node: Node, config: MachineConfig) -> str:
+    """What a node without a system can still be asked: its disks, beside the one it was told."""
+    try:
+        async with fleet.maintenance(node) as talos:
+            disks = await talos.storage.disks()
+    except TalopsError as error:
+        return f"its disks cannot be read: {error.what}"
+    shown = ", ".join(f"{d.device} ({d.size / 1e9:.0f} GB)" for d in disks if not d.readonly)
+    main = next(document for document in config.documents if "machine" in document)
+    install = main["machine"].get("install") or {}
+    wanted = install.get("disk") or install.get("diskSelector") or "the disk it boots from"
+    return f"it was told to install to {wanted} and has {shown or 'no disk'}"
+
+
+def _back_again(node: Node, reason: str) -> TalopsError:
+    return TalopsError(
+        f"{node.name} took its config and came back to maintenance mode: "
+        f"the installation failed; {reason}",
+        where=str(node.address),
+        hint=f"correct `disk` of {node.name} in nodes.yaml, or look at its console; "
+        "then: talops up",
+    )
 
 
 def _documents(text: str) -> dict[str, object]:

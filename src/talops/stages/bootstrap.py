@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from talops.errors import ConflictError, TalopsError, UnreachableError
 from talops.files import PRIVATE, write_atomic
 from talops.pipeline.stage import Absent, Change
-from talops.stages.fleet import Fleet
+from talops.stages.fleet import Fleet, named
 from talops.talos.errors import AlreadyDoneError, MaintenanceModeError, PreconditionError
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -65,6 +65,7 @@ class Bootstrap:
         self._site = site
         self._secrets = secrets
         self._report = report
+        self.patience = site.limits.boot
         self._fleet: Fleet | None = None
 
     @property
@@ -97,19 +98,14 @@ class Bootstrap:
 
     async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
         """Called for the first control plane only, and only if nobody has data by now."""
-        facts = await self.observe()
-        if isinstance(facts, Absent):
-            raise TalopsError(facts.reason)
-        if not self.plan(facts):
-            return
-        self._record("intended", facts.cluster_id)
+        first = self._planes[0]
         await wait_for(
-            "etcd is founded",
+            f"etcd is founded on {first.name}",
             self._found,
             timeout=self._site.limits.etcd,
             interval=self._site.limits.interval,
-            hint=f"talops talos services --nodes {self._planes[0].address}",
-            report=self._report.waiting,
+            hint=f"talops talos services --nodes {first.address}",
+            report=lambda waiting: self._report.waiting(waiting, node=first.name),
         )
 
     async def verify(self) -> None:
@@ -132,10 +128,17 @@ class Bootstrap:
         facts = await self.observe()
         if isinstance(facts, Absent):
             return NotYet(facts.reason)
-        if facts.anybody:
+        if not self.plan(facts):
             return Ready(None)
+        self._record("intended", facts.cluster_id)
         assert self._fleet
-        async with self._fleet.talos(self._planes[0]) as talos:
+        first = self._planes[0]
+        hint = f"talops talos services --nodes {first.address}"
+        with named(first, hint):
+            return await self._call(self._fleet, first)
+
+    async def _call(self, fleet: Fleet, first: Node) -> Ready[None] | NotYet:
+        async with fleet.talos(first) as talos:
             try:
                 await talos.machine.bootstrap()
             except AlreadyDoneError:
@@ -159,7 +162,11 @@ class Bootstrap:
     async def _look(self, node: Node) -> Plane:
         """Data and membership of one control plane; no answer is an error."""
         assert self._fleet
-        async with self._fleet.talos(node) as talos:
+        with named(node, f"talops talos services --nodes {node.address}"):
+            return await self._asked(self._fleet, node)
+
+    async def _asked(self, fleet: Fleet, node: Node) -> Plane:
+        async with fleet.talos(node) as talos:
             try:
                 has_data = await talos.files.exists(DATA)
                 services = {service.id: service for service in await talos.services.list()}

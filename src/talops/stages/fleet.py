@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -13,11 +14,16 @@ from talops.machineconfig import pki
 from talops.redaction import Secret
 from talops.talos.client import Talos
 from talops.talos.credentials import Credentials, Maintenance
-from talops.talos.errors import ForeignCertificateError, MaintenanceModeError, WrongCaError
+from talops.talos.errors import (
+    ClockError,
+    ForeignCertificateError,
+    MaintenanceModeError,
+    WrongCaError,
+)
 from talops.talos.kinds import CONFIG_ID, MACHINE_CONFIG, MACHINE_ID, MACHINE_STATUS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from talops.inventory.model import Node
     from talops.machineconfig.bundle import Bundle
@@ -84,6 +90,8 @@ class Fleet:
                 return Waiting()
             except UnreachableError as error:
                 return Silent(error)
+            except ClockError as error:  # a young node's clock; its time servers put it right
+                return Silent(UnreachableError(error.what, where=error.where, hint=error.hint))
             except (WrongCaError, ForeignCertificateError) as error:
                 raise ForeignNodeError(
                     f"{node.name} belongs to another cluster: {error.what}",
@@ -111,6 +119,18 @@ def all_answer(nodes: Sequence[Node], states: dict[str, State]) -> None:
         where=str(node.address),
         hint="look at the node's console; talops infra plan shows whether its VM runs",
     )
+
+
+@contextlib.contextmanager
+def named(node: Node, hint: str) -> Iterator[None]:
+    """An error of a call says whose it is by the inventory's name, and what to type next."""
+    try:
+        yield
+    except TalopsError as error:
+        if error.where is None or node.name not in error.where:
+            error.where = f"{node.name} ({error.where or node.address})"
+        error.hint = error.hint or hint
+        raise
 
 
 def _pem(encoded: str) -> str:

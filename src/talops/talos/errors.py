@@ -5,6 +5,7 @@ UnreachableError          no answer; waiting may help
 └── OutcomeUnknownError   the call was sent and the reply never came: look before calling again
 DeniedError               an answer, and it is no
 ├── WrongCaError          the node's certificate is not signed by the CA we trust
+│   └── ClockError         it is, but not valid now: one of the two clocks is wrong
 ├── FingerprintError      a node in maintenance mode shows another key than the pinned one
 ├── ForeignCertificateError  the node does not accept our client certificate
 └── NotAuthorizedError    accepted, but the role does not allow this call
@@ -42,6 +43,10 @@ class OutcomeUnknownError(UnreachableError):
 
 
 class WrongCaError(DeniedError):
+    pass
+
+
+class ClockError(WrongCaError):
     pass
 
 

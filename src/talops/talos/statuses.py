@@ -62,10 +62,16 @@ PROXIED: tuple[tuple[str, Meaning], ...] = (
     ),
 )
 
+# etcd's own words, which Talos passes on under more than one status.
+LEARNER = "rpc not supported for learner"
+_CATCHING_UP = Meaning(PreconditionError, "the member is still catching up: wait a moment")
+
 _OTHER = Meaning(CallFailedError, "`talops talos dmesg` and `talops talos logs machined` say more")
 
 
 def meaning_of(status: Status, message: str) -> Meaning:
+    if LEARNER in message:
+        return _CATCHING_UP
     if status is Status.UNAVAILABLE:
         for text, meaning in PROXIED:
             if text in message:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from talops.talos.credentials import Maintenance, is_maintenance_certificate
 from talops.talos.errors import (
+    ClockError,
     ForeignCertificateError,
     MaintenanceModeError,
     NodeDownError,
@@ -56,10 +57,10 @@ def _self_signed(error: ssl.SSLError) -> bool:
 
 def _verification_error(error: ssl.SSLCertVerificationError, where: str) -> TalopsError:
     if error.verify_code in {_EXPIRED, _NOT_YET_VALID}:
-        return WrongCaError(
+        return ClockError(
             f"the node's certificate is not valid now: {error.verify_message}",
             where=where,
-            hint="compare the clocks of the node and of this machine",
+            hint="compare the clocks of node, hypervisor (talops preflight) and this machine",
         )
     if error.verify_code in _WRONG_NAME:
         return WrongCaError(

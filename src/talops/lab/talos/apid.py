@@ -57,6 +57,8 @@ class Apid:
         self._hanging: list[asyncio.StreamWriter] = []
         self.secure = False
         self.cut_off = False
+        # What the node's clock was off by when it made the certificate it shows.
+        self.issued_with = 0.0
 
     async def open_maintenance(self) -> None:
         node = self._node
@@ -76,6 +78,7 @@ class Apid:
                 break
             await asyncio.sleep(_POLL)
         assert issuer.config is not None
+        self.issued_with = node.faults.clock_skew
         pair = Authority(issuer.config.os_ca).issue(self._subject())
         context = _context(pair)
         context.load_verify_locations(cadata=node.config.trusted_os_cas.decode())

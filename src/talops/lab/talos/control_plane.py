@@ -57,6 +57,10 @@ class ControlPlane:
 
     def found_cluster(self, bootstrap: Bootstrap) -> None:
         self._bootstrap = bootstrap
+        config = self._node.config
+        assert config is not None
+        accepted = self._node.fabric.foundings.setdefault(config.cluster_id, [])
+        accepted.append(self._node.hostname)
 
     async def bring_up_etcd(self) -> None:
         """Until this member has quorum behind it; without a bootstrap that may be never."""

@@ -22,6 +22,8 @@ class Fabric:
         self._discovery: dict[str, ResourceStore] = {}
         self._apis: dict[bytes, KubeApi] = {}
         self._vips: dict[str, SharedAddress] = {}
+        # Every accepted founding, by cluster id: more than one name means a split cluster.
+        self.foundings: dict[str, list[str]] = {}
 
     def add(self, node: Node) -> None:
         self._nodes[node.machine.uuid] = node

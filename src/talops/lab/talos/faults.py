@@ -1,6 +1,7 @@
-"""Faults that a test or a demo can put into a node, through the API or a small file.
+"""Faults that a test or a demo can put into a node: by the lab's rules, or by a small file.
 
-The file is `faults/<machine name or uuid>.json` in the lab's directory, with the fields below.
+The rules are those of `talops lab fault` and of the lab's faults.json; the file of one machine is
+`faults/<machine name or uuid>.json` in the nodes' directory, with the fields below.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ import dataclasses
 import json
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
 from talops.files import write_atomic
+from talops.lab.faults import CRASH
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from talops.lab.faults import Faults as Rules
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,16 @@ class Faults:
     disk_full: bool = False
 
 
+# Rule → the field above, and the key of the rule that holds its value (none: it is a yes or no).
+_BY_RULE = {
+    "talos-slow-boot": ("slow_boot", "seconds"),
+    "talos-never-ready": ("never_ready", ""),
+    "talos-wrong-disk": ("wrong_disk", ""),
+    "talos-clock-skew": ("clock_skew", "seconds"),
+    "talos-network-lost": ("network_lost", ""),
+    "talos-refuse-bootstrap": ("refuse_bootstrap", ""),
+    "talos-disk-full": ("disk_full", ""),
+}
 NONE = Faults()
 _FRESH = 0.1
 
@@ -42,16 +56,23 @@ class FaultBook:
     Nodes ask all the time, so the directory is looked at only every tenth of a second.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, rules: Rules | None = None) -> None:
         self._directory = directory
+        self._rules = rules
         self._known: dict[str, Faults] = {}
+        self._by_rules: dict[tuple[str, ...], Faults] = {}
         self._looked = 0.0
 
     def of(self, *names: str) -> Faults:
         """The faults of a machine by any of its names; the first that is known counts."""
         if time.monotonic() - self._looked > _FRESH:
             self._read()
-        return next((self._known[name] for name in names if name in self._known), NONE)
+        found = next((self._known[name] for name in names if name in self._known), None)
+        if found is not None or self._rules is None:
+            return found or NONE
+        if names not in self._by_rules:
+            self._by_rules[names] = _ruled(self._rules, names)
+        return self._by_rules[names]
 
     def set(self, name: str, faults: Faults) -> None:
         text = json.dumps(dataclasses.asdict(faults), indent=2)
@@ -62,17 +83,30 @@ class FaultBook:
         (self._directory / f"{name}.json").unlink(missing_ok=True)
         self._read()
 
-    def crashed(self, *names: str) -> None:
-        """A crash happens once: the fault is taken out of the book."""
-        for name in names:
-            if name in self._known:
-                self.set(name, dataclasses.replace(self._known[name], crash_at=""))
-                return
+    def crashes(self, phase: str, *names: str) -> bool:
+        """Whether the machine panics here and now; the fault is spent by that."""
+        own = next((name for name in names if name in self._known), None)
+        if own is not None and self._known[own].crash_at == phase:
+            self.set(own, dataclasses.replace(self._known[own], crash_at=""))
+            return True
+        return bool(self._rules and self._rules.find(CRASH, machine=names, phase=phase))
 
     def _read(self) -> None:
         found = sorted(self._directory.glob("[!.]*.json")) if self._directory.is_dir() else []
         self._known = {path.stem: _parse(path) for path in found}
+        self._by_rules.clear()
+        if self._rules is not None:
+            self._rules.refresh()
         self._looked = time.monotonic()
+
+
+def _ruled(rules: Rules, names: tuple[str, ...]) -> Faults:
+    found: dict[str, Any] = {
+        field: (getattr(rule, key) if key else True)
+        for kind, (field, key) in _BY_RULE.items()
+        if (rule := rules.standing(kind, machine=names))
+    }
+    return Faults(**found) if found else NONE
 
 
 def _parse(path: Path) -> Faults:

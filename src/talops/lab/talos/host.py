@@ -16,6 +16,7 @@ from talops.lab.talos.node import Node
 from talops.lab.talos.store import MachineStore, machine_directory
 
 if TYPE_CHECKING:
+    from talops.lab.faults import Faults
     from talops.lab.machine import Machine, MachinePower
     from talops.lab.talos.settings import LabSettings
 
@@ -25,10 +26,15 @@ _TICK = 0.5
 class TalosHost:
     """A `MachineHost` whose guests are Talos nodes."""
 
-    def __init__(self, settings: LabSettings, power: MachinePower | None = None) -> None:
+    def __init__(
+        self,
+        settings: LabSettings,
+        power: MachinePower | None = None,
+        rules: Faults | None = None,
+    ) -> None:
         self.settings = settings
         self.fabric = Fabric()
-        self.faults = FaultBook(settings.directory / "faults")
+        self.faults = FaultBook(settings.directory / "faults", rules)
         self.power = power  # set later where the two halves of a lab need each other
         self._lives: dict[str, Life] = {}
         self._absent: dict[tuple[str, str], float] = {}
@@ -84,6 +90,7 @@ class TalosHost:
         while True:
             await asyncio.sleep(_TICK)
             await self._follow_network_faults()
+            await self._follow_clocks()
             for node in self.fabric.nodes():
                 for address in node.config.vips if node.config else ():
                     if address.startswith("127."):
@@ -100,6 +107,12 @@ class TalosHost:
             elif not lost and node.apid.cut_off:
                 node.control_plane.freeze(frozen=False)
                 await node.apid.find_network()
+
+    async def _follow_clocks(self) -> None:
+        """A clock that was put right makes a node's certificate anew."""
+        for node in self.fabric.nodes():
+            if node.apid.secure and node.apid.issued_with != node.faults.clock_skew:
+                await node.apid.renew()
 
     def _note_absence(self, uuid: str) -> None:
         node = self.fabric.node(uuid)

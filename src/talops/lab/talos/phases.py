@@ -19,8 +19,7 @@ async def phase(node: Node, name: str, seconds: float = 0.0) -> AsyncIterator[No
     """`seconds` are scaled like all of a lab's times."""
     node.journal.phase(name, start=True)
     await asyncio.sleep(node.settings.timing.of(seconds))
-    if node.faults.crash_at == name:
-        node.book.crashed(node.machine.name, node.machine.uuid)
+    if node.book.crashes(name, node.machine.name, node.machine.uuid):
         raise CrashedError(f"in phase {name}")
     yield
     node.journal.phase(name, start=False)

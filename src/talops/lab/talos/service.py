@@ -34,7 +34,7 @@ class TalosService:
             Timing(scale=spec.timing),
             reservations=spec.reservations,
         )
-        self.host = TalosHost(settings, self._power)
+        self.host = TalosHost(settings, self._power, self._context.faults)
 
     async def stop(self) -> None:
         if self.host:
