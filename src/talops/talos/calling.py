@@ -163,6 +163,8 @@ class Caller:
 
     async def _connect(self, deadline: float) -> None:
         """Nothing has been sent as long as this fails, so that its errors leave no doubt."""
+        if self.link.connected:
+            return
         try:
             async with asyncio.timeout(_left(deadline)):
                 await self.link.__connect__()

@@ -16,6 +16,7 @@ from grpclib.protocol import H2Protocol
 from talops.talos import tls
 from talops.talos.credentials import Credentials, Maintenance, spki_fingerprint
 from talops.talos.errors import ConfiguredError, FingerprintError, NodeDownError
+from talops.talos.wire.gathering import Gathering
 
 if TYPE_CHECKING:
     from talops.errors import TalopsError
@@ -31,6 +32,7 @@ _KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USE
 class _Protocol(H2Protocol):
     """grpclib's protocol, which also remembers why the connection went away."""
 
+    transport: asyncio.Transport
     loss: BaseException | None = None
     heard = False
 
@@ -39,8 +41,9 @@ class _Protocol(H2Protocol):
         super().data_received(data)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
+        assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        super().connection_made(Gathering(transport))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self.loss = exc
@@ -55,6 +58,10 @@ class Link(Channel):
         self.access = access
         self.where = f"{host}:{port}" if port != API_PORT else host
         self.connect_timeout = CONNECT_TIMEOUT
+
+    @property
+    def connected(self) -> bool:
+        return bool(self._connected)
 
     def _protocol_factory(self) -> H2Protocol:
         return _Protocol(Handler(), self._config, self._h2_config)
@@ -103,7 +110,7 @@ class Link(Channel):
         """Hang up at once: a TLS farewell would wait up to 30 s for the node's answer to it."""
         protocol = self._protocol
         super().close()
-        if isinstance(protocol, _Protocol) and isinstance(protocol.transport, asyncio.Transport):
+        if isinstance(protocol, _Protocol):
             protocol.transport.abort()
 
     async def loss_error(self) -> TalopsError:

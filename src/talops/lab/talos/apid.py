@@ -9,14 +9,14 @@ import ssl
 import weakref
 from typing import TYPE_CHECKING
 
+from grpclib.protocol import H2Protocol
 from grpclib.server import Server
 
 from talops.lab.kubernetes.pki import Authority, Subject, load_pair, self_signed
 from talops.lab.talos.router import Router
+from talops.talos.wire.gathering import Gathering
 
 if TYPE_CHECKING:
-    from grpclib.protocol import H2Protocol
-
     from talops.lab.kubernetes.pki import KeyPair
     from talops.lab.talos.node import Node
 
@@ -24,6 +24,12 @@ PORT = 50000
 _POLL = 0.2
 _CERTIFICATE_LIFE = dt.timedelta(hours=24)
 _REBIND_LIMIT = 50
+
+
+class _Protocol(H2Protocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        super().connection_made(Gathering(transport))
 
 
 class _CuttableServer(Server):
@@ -34,7 +40,8 @@ class _CuttableServer(Server):
         self._protocols: weakref.WeakSet[H2Protocol] = weakref.WeakSet()
 
     def _protocol_factory(self) -> H2Protocol:
-        protocol = super()._protocol_factory()
+        made = super()._protocol_factory()
+        protocol = _Protocol(made.handler, made.config, made.h2_config)
         self._protocols.add(protocol)
         return protocol
 

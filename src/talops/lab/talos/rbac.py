@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from cryptography import x509
@@ -119,8 +120,11 @@ def roles_of(peer: Peer) -> frozenset[str]:
     """A certificate that could also serve is no client certificate: it has no roles."""
     tls = peer._transport.get_extra_info("ssl_object")  # noqa: SLF001  (the DER is given nowhere else)
     der = tls.getpeercert(binary_form=True) if tls is not None else None
-    if der is None:
-        return frozenset()
+    return frozenset() if der is None else _roles_in(der)
+
+
+@functools.lru_cache(maxsize=256)
+def _roles_in(der: bytes) -> frozenset[str]:
     certificate = x509.load_der_x509_certificate(der)
     try:
         usages = list(certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value)
