@@ -121,6 +121,8 @@ def test_the_command_line(tmp_path: Path) -> None:
         added = lab.json("fault", "add", "error", "path=/version", "times=3")
         assert (added["path"], added["times"]) == ("/version", 3)
         assert lab.json("status")["faults"][0]["id"] == added["id"]
+        crash = lab.json("fault", "add", "talos-crash", "machine=cp-1", "phase=install")
+        assert (crash["machine"], crash["phase"], crash["times"]) == ("cp-1", "install", 1)
         wrong = lab("fault", "add", "meteor")
         assert (wrong.returncode, "unknown kind" in wrong.stderr) == (1, True)
         assert lab("fault", "clear").returncode == 0

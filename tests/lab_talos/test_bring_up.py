@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import tarfile
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from google.protobuf.empty_pb2 import Empty
-from grpclib.const import Status
-from grpclib.exceptions import GRPCError
 from ruamel.yaml import YAML
 from tests.lab_talos.harness import until
 
 from talops.lab.kubernetes.pki import KeyPair, client_context, from_base64
-from talops.talos.wire.machine_pb2 import BootstrapRequest, EtcdMemberListRequest
+from talops.talos.wire.machine_pb2 import EtcdMemberListRequest
 
 if TYPE_CHECKING:
     from tests.lab_talos.harness import Lab
@@ -74,6 +73,28 @@ async def test_three_control_planes_and_two_workers(real_lab: Lab) -> None:
     for node in found.values():
         ready = [c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready"]
         assert ready == ["True"]
+    await _shared_address_moves(lab, planes)
+
+
+async def _shared_address_moves(lab: Lab, planes: list[str]) -> None:
+    """When its holder goes, another control plane answers on the shared address."""
+
+    async def voters() -> bool:
+        reply = await lab.api(planes[0]).EtcdMemberList(EtcdMemberListRequest())
+        return all(not member.is_learner for member in reply.messages[0].members)
+
+    await until(voters)
+    shared = lab.host.fabric.vip(f"{lab.network}.250")
+    first = shared.holder
+    name = next(n for n in planes if lab.address(n) == first)
+    await lab.host.power_off(lab.machines[name].uuid, graceful=False)
+
+    async def moved() -> bool:
+        return shared.holder not in {None, first}
+
+    await until(moved)
+    _, writer = await asyncio.open_connection(shared.address, 6443)
+    writer.close()
 
 
 async def _reachable(lab: Lab) -> dict[str, Any]:
@@ -81,33 +102,3 @@ async def _reachable(lab: Lab) -> dict[str, Any]:
         return await nodes(await kubeconfig(lab, "cp-1"))
     except httpx.HTTPError as error:
         raise OSError(str(error)) from error
-
-
-async def test_second_bootstrap_is_refused(real_lab: Lab) -> None:
-    """AlreadyExists tells a caller that somebody was first."""
-    await real_lab.start("cp-1")
-    await real_lab.configure("cp-1")
-    await real_lab.bootstrap("cp-1")
-    with pytest.raises(GRPCError) as refused:
-        await real_lab.api("cp-1").Bootstrap(BootstrapRequest())
-    assert refused.value.status is Status.ALREADY_EXISTS
-    assert refused.value.message == "etcd data directory is not empty"
-    await real_lab.ready()
-
-
-async def test_one_api_server_for_all(lean_lab: Lab) -> None:
-    """A lean lab has one API server, and another takes over when its machine goes."""
-    lab, names = lean_lab, ["cp-1", "cp-2", "cp-3"]
-    await lab.cluster(*names)
-
-    def serving() -> list[str]:
-        return [n for n in names if lab.host.node(n) and lab.node(n).control_plane.api_ready]
-
-    assert len(serving()) == 1
-    first = serving()[0]
-    await lab.host.power_off(lab.machines[first].uuid, graceful=False)
-
-    async def taken_over() -> bool:
-        return bool(serving()) and serving() != [first]
-
-    await until(taken_over)

@@ -149,9 +149,9 @@ async def test_events_and_watch(lab: Lab) -> None:
 
 
 @pytest.mark.slow
-async def test_whole_cluster(real_lab: Lab, tmp_path: Path) -> None:
+async def test_whole_cluster(lean_lab: Lab, tmp_path: Path) -> None:
     """From maintenance to etcd, kubeconfig, snapshot and an upgrade, with this client alone."""
-    lab, names = real_lab, ("cp-1", "cp-2", "cp-3")
+    lab, names = lean_lab, ("cp-1", "cp-2", "cp-3")
     planes = [await configured(lab, name) for name in names]
     first = planes[0]
 

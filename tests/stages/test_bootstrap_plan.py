@@ -10,6 +10,7 @@ import pytest
 from talops.errors import ConflictError, TalopsError
 from talops.inventory.load import load
 from talops.stages.bootstrap import Bootstrap, Facts, Plane, read_record
+from talops.stages.site import Limits
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 EMPTY = Plane(has_data=False, members=frozenset())
@@ -20,6 +21,7 @@ NEW = ["found etcd on ha-cp-1 (once in a cluster's life)"]
 
 class Site:
     cluster = load(EXAMPLES / "ha").require()
+    limits = Limits()
 
 
 def stage() -> Bootstrap:

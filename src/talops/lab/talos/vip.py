@@ -41,6 +41,7 @@ class SharedAddress:
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
+        await asyncio.sleep(0)  # one turn, in which aborted sockets are closed
 
     async def _listen(self, port: int) -> asyncio.Server:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -66,6 +67,9 @@ class SharedAddress:
             return
         try:
             await asyncio.gather(_copy(reader, outer), _copy(inner, writer))
+        except asyncio.CancelledError:  # the address moves: nobody is left to take the rest
+            outer.transport.abort()
+            raise
         finally:
             outer.close()
             writer.close()
