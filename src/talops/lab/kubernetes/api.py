@@ -9,6 +9,7 @@ import httpx
 
 from talops.errors import ConflictError, NotReadyError, UnreachableError
 from talops.lab.kubernetes.apiserver import PORT
+from talops.lab.kubernetes.http import Http
 
 if TYPE_CHECKING:
     import ssl
@@ -24,10 +25,10 @@ class KubeApi:
     def __init__(self, endpoints: Callable[[], Sequence[str]], context: ssl.SSLContext) -> None:
         self._endpoints = endpoints
         limits = httpx.Limits(max_connections=32, max_keepalive_connections=32)
-        self._http = httpx.AsyncClient(verify=context, timeout=10, limits=limits, trust_env=False)
+        self._http = Http(context, timeout=10, limits=limits)
 
     async def close(self) -> None:
-        await self._http.aclose()
+        await self._http.close()
 
     async def get(self, path: str) -> dict[str, Any] | None:
         reply = await self._request("GET", path)

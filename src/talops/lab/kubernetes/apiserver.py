@@ -12,6 +12,7 @@ import httpx
 
 from talops.errors import NotReadyError
 from talops.files import PRIVATE, write_atomic
+from talops.lab.kubernetes.http import Http
 from talops.lab.kubernetes.pki import Authority, KeyPair, Subject, client_context
 from talops.lab.kubernetes.process import Process
 
@@ -69,15 +70,16 @@ class ApiServer:
 
     async def wait_ready(self, limit: float) -> None:
         url = f"https://{self.settings.address}:{PORT}/readyz"
-        async with (
-            httpx.AsyncClient(verify=self.admin_context(), timeout=5.0, trust_env=False) as http,
-            asyncio.timeout(limit),
-        ):
-            while not await _ready(http, url):
-                if not self.running:
-                    words = self._process.last_words() if self._process else ""
-                    raise NotReadyError(f"kube-apiserver ended: {words}", where=url)
-                await asyncio.sleep(0.1)
+        http = Http(self.admin_context(), timeout=5.0)
+        try:
+            async with asyncio.timeout(limit):
+                while not await _ready(http, url):
+                    if not self.running:
+                        words = self._process.last_words() if self._process else ""
+                        raise NotReadyError(f"kube-apiserver ended: {words}", where=url)
+                    await asyncio.sleep(0.1)
+        finally:
+            await http.close()
 
     def admin_context(self) -> ssl.SSLContext:
         return admin_context(self.settings.ca)
@@ -88,9 +90,9 @@ def admin_context(ca: KeyPair) -> ssl.SSLContext:
     return client_context(ca.crt, Authority(ca).issue(subject))
 
 
-async def _ready(http: httpx.AsyncClient, url: str) -> bool:
+async def _ready(http: Http, url: str) -> bool:
     try:
-        return (await http.get(url)).is_success
+        return (await http.request("GET", url)).is_success
     except httpx.HTTPError:
         return False
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from talops.errors import ConflictError, NotReadyError, UnreachableError
+from talops.lab.kubernetes.http import Http
 
 if TYPE_CHECKING:
     import ssl
@@ -42,12 +43,10 @@ class EtcdClient:
 
     def __init__(self, address: str, context: ssl.SSLContext) -> None:
         self.address = address
-        self._http = httpx.AsyncClient(
-            base_url=f"https://{address}:2379/v3", verify=context, timeout=10.0, trust_env=False
-        )
+        self._http = Http(context, base_url=f"https://{address}:2379/v3", timeout=10.0)
 
     async def close(self) -> None:
-        await self._http.aclose()
+        await self._http.close()
 
     async def members(self, *, local: bool = False) -> list[Member]:
         reply = await self._call("cluster/member/list", {"linearizable": not local})
@@ -110,14 +109,14 @@ class EtcdClient:
     async def snapshot(self) -> AsyncIterator[bytes]:
         import json
 
-        async with self._http.stream("POST", "maintenance/snapshot", json={}) as reply:
+        async with self._http.client.stream("POST", "maintenance/snapshot", json={}) as reply:
             async for line in reply.aiter_lines():
                 if line.strip():
                     yield base64.b64decode(json.loads(line)["result"].get("blob", ""))
 
     async def _call(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         try:
-            reply = await self._http.post(path, json=body)
+            reply = await self._http.request("POST", path, json=body)
         except httpx.HTTPError as error:
             reason = str(error) or type(error).__name__
             raise UnreachableError(f"etcd: {reason}", where=self.address) from error

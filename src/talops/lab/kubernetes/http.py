@@ -1,0 +1,38 @@
+"""HTTP calls of nodes, which may lose their power in the middle of one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+if TYPE_CHECKING:
+    import ssl
+
+
+class Http:
+    """An httpx client whose calls are finished even when nobody waits for them any more.
+
+    httpx leaves a socket behind when it is cancelled during a TLS handshake, and in a lab nodes are
+    cancelled all the time. A call that is left alone ends with its peer, or by its time limit.
+    """
+
+    def __init__(self, context: ssl.SSLContext, **settings: Any) -> None:
+        self.client = httpx.AsyncClient(verify=context, trust_env=False, **settings)
+        self._open: set[asyncio.Task[httpx.Response]] = set()
+
+    async def request(self, method: str, url: str, **content: Any) -> httpx.Response:
+        task = asyncio.ensure_future(self.client.request(method, url, **content))
+        self._open.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[httpx.Response]) -> None:
+        self._open.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever waited has it; nobody else wants to hear of it
+
+    async def close(self) -> None:
+        await asyncio.gather(*self._open, return_exceptions=True)
+        await self.client.aclose()
