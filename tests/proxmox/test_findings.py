@@ -58,6 +58,16 @@ def test_our_own_vms_are_no_collision_and_take_no_new_room() -> None:
     assert findings(P, seen) == []
 
 
+@pytest.mark.parametrize("name", ["demo-cp-1", "VM 111", ""])
+def test_a_vm_that_an_earlier_run_began_is_ours(name: str) -> None:
+    """It has no tags and maybe not even its name yet; nobody else's VM passes for it."""
+    begun = replace(P, vms=tuple(replace(vm, begun=True) for vm in P.vms))
+    half = replace(OURS, name=name, tags=frozenset())
+    assert findings(begun, facts(begun, guests=(half,))) == []
+    other = replace(half, name="somebody-elses")
+    assert "vmid" in [f.rule for f in findings(begun, facts(begun, guests=(other,)))]
+
+
 def test_what_layer_one_makes_is_not_missing() -> None:
     """Before its first apply there is no such bridge, storage or mapping, and that is right."""
     device = MappedDevice("pve", "0000:01:00.0", "10de:2204", 14)

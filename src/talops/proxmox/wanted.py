@@ -25,6 +25,7 @@ class WantedVm:
     gpus: tuple[str, ...] = ()  # names of mappings, or PCI addresses
     where: str = ""  # file:line of the inventory
     cluster_tag: str = ""  # a VM with this name and this tag is ours
+    begun: bool = False  # an earlier run was about to make it and never finished
 
 
 @dataclass(frozen=True)

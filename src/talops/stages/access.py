@@ -140,8 +140,18 @@ def layer_applier(
     async def find_lost(changes: Sequence[Change]) -> Mapping[str, str]:
         return await attached.find_lost(reached, changes) if reached else {}
 
-    diary = Diary(root / HOME / f"{running.layer.slug}.creating.json")
+    diary = _diary(root, running.layer.slug)
     return Applier(running, replace(conduct, read_disks=read_disks, find_lost=find_lost), diary)
+
+
+def _diary(root: Path, slug: str) -> Diary:
+    return Diary(root / HOME / f"{slug}.creating.json")
+
+
+def begun_vms(root: Path, cluster: Cluster) -> frozenset[str]:
+    """Names of the VMs that an earlier run was about to make when it was stopped."""
+    slugs = (layer.name.replace("/", "-") for layer in layers(cluster))
+    return frozenset(name for slug in slugs for name in _diary(root, slug).names())
 
 
 def saved_plan(site: Site, layer: Layer) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.inventory.resolve import derived_mac
@@ -18,16 +19,19 @@ from talops.proxmox.wanted import (
 from talops.render.values import IMAGE_CONTENT, IMAGE_KIND
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from talops.inventory.model import Cluster, Node, Proxmox
     from talops.inventory.sections import Hypervisors, LegacyVm
 
 
-def wanted(cluster: Cluster) -> Wanted:
-    """Only for a cluster on Proxmox."""
+def wanted(cluster: Cluster, begun: Collection[str] = ()) -> Wanted:
+    """Only for a cluster on Proxmox; `begun` are VMs that an earlier run did not finish."""
     proxmox = cluster.proxmox
     assert proxmox
     vms = [_vm(cluster, proxmox, node) for node in cluster.nodes if node.vm]
     vms += [_legacy(cluster, proxmox, vm) for vm in cluster.legacy]
+    vms = [replace(vm, begun=vm.name in begun) for vm in vms]
     first = [proxmox.node] if proxmox.template else []
     return Wanted(
         cluster=cluster.name,

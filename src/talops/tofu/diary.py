@@ -8,6 +8,7 @@ longer than its creation takes.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 CREATING = "creating"
 ADOPTED = "adopted"
+_KEY = re.compile(r'\["([^"]+)"\]')
 
 
 class Diary:
@@ -41,6 +43,11 @@ class Diary:
                 hint="remove the file; unfinished VMs then have to be named",
             ) from error
         return {str(address): str(stage) for address, stage in found.items()}
+
+    def names(self) -> frozenset[str]:
+        """The keys of their modules: what the inventory calls them."""
+        keys = (_KEY.search(address) for address in self.read())
+        return frozenset(found[1] for found in keys if found)
 
     def fresh(self, plan: Plan) -> frozenset[str]:
         """Those that really are unfinished: this plan would create them, or they are half-made."""

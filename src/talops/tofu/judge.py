@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.tofu.differences import differences
 from talops.tofu.plan import GUESTS, VM
-from talops.tofu.rules import Effect, effect_of, slots
+from talops.tofu.rules import Effect, claimed, effect_of, slots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,10 +88,12 @@ def judge(plan: Plan, attached: Mapping[int, frozenset[str]] | None = None) -> l
 
 def _judge(change: Change, attached: Mapping[int, frozenset[str]] | None) -> Judged:
     effect, causes = _effect(change)
-    disks_move = any(cause.attribute.startswith("disk") for cause in causes)
-    existing = change.type == VM and bool(change.before)
-    touched = existing and (disks_move or effect >= Effect.REPLACES)
-    foreign = _foreign(change, attached) if touched else frozenset()
+    foreign: frozenset[str] | None = frozenset()
+    touched = _touches_disks(change, effect, causes)
+    if touched:
+        foreign = _foreign(change, attached)
+    elif new := _new_drives(change):
+        touched, foreign = True, _in_slots(new, change, attached)
     if foreign and effect < Effect.REMOVES_DISK:
         # bpg/proxmox detaches every disk it does not know of as soon as any disk block changes.
         effect = Effect.REMOVES_DISK
@@ -155,6 +157,28 @@ def _update(change: Change) -> tuple[Effect, tuple[Cause, ...]]:
     causes = tuple(cause for cause in causes if cause.effect is not Effect.NOTHING)
     # An update without a visible difference is one that we do not understand.
     return max((cause.effect for cause in causes), default=usual), causes
+
+
+def _touches_disks(change: Change, effect: Effect, causes: tuple[Cause, ...]) -> bool:
+    existing = change.type == VM and bool(change.before)
+    move = any(cause.attribute.startswith("disk") for cause in causes)
+    return existing and (move or effect >= Effect.REPLACES)
+
+
+def _new_drives(change: Change) -> frozenset[str]:
+    """Slots that a CD-ROM or cloud-init drive takes and did not have before."""
+    if change.type != VM or not change.before or not change.after:
+        return frozenset()
+    return claimed(change.after) - claimed(change.before)
+
+
+def _in_slots(
+    taken: frozenset[str], change: Change, attached: Mapping[int, frozenset[str]] | None
+) -> frozenset[str] | None:
+    """The disks that have to leave these slots; None: not readable."""
+    if attached is None or change.vm_id is None or change.vm_id not in attached:
+        return None
+    return attached[change.vm_id] & taken
 
 
 def _foreign(

@@ -53,8 +53,10 @@ DISK_ONLINE = frozenset(
         *("import_from", "path_in_datastore", "file_format"),
     }
 )
-# Volumes beside the disks: the EFI variables, and the keys that a TPM holds.
-SMALL_DISKS = frozenset({"efi_disk", "tpm_state"})
+HOST_DEVICES = ("hostpci", "usb")
+# Blocks that put a drive of their own into a slot, with the slot they take if they name none;
+# whatever is in it has to leave.
+OTHER_DRIVES = {"cdrom": "ide3", "initialization": "ide2"}
 DEFAULT_HOTPLUG = "network,disk,usb"
 
 
@@ -89,8 +91,12 @@ def _resize(difference: Difference, after: dict[str, Any]) -> Effect:
     return Effect.ONLINE if "disk" in hotplug or hotplug == "1" else Effect.RESTARTS
 
 
-def _small_disk(difference: Difference, _before: dict[str, Any], after: dict[str, Any]) -> Effect:
-    return Effect.RESTARTS if after.get(difference.path[0]) else Effect.REMOVES_DISK
+def _small_disk(difference: Difference, before: dict[str, Any], after: dict[str, Any]) -> Effect:
+    """Moved to another storage it keeps its content; any other change makes an empty one."""
+    block, leaf = difference.path[0], difference.path[-1]
+    if not before.get(block) or (after.get(block) and leaf == "datastore_id"):
+        return Effect.RESTARTS
+    return Effect.REMOVES_DISK
 
 
 def _started(difference: Difference, _before: dict[str, Any], _after: dict[str, Any]) -> Effect:
@@ -104,13 +110,19 @@ def _template(difference: Difference, _before: dict[str, Any], _after: dict[str,
     return Effect.NOTHING if unchanged else Effect.REPLACES
 
 
-def _node(_difference: Difference, _before: dict[str, Any], after: dict[str, Any]) -> Effect:
-    """With `migrate` the VM moves while it runs; without, it is made anew."""
-    return Effect.ONLINE if after.get("migrate") else Effect.REPLACES
+def _node(_difference: Difference, before: dict[str, Any], after: dict[str, Any]) -> Effect:
+    """With `migrate` the VM moves while it runs, unless it holds a device of its host; without it,
+    the VM is made anew.
+    """
+    if not after.get("migrate"):
+        return Effect.REPLACES
+    bound = any(side.get(kind) for side in (before, after) for kind in HOST_DEVICES)
+    return Effect.RESTARTS if bound else Effect.ONLINE
 
 
 SPECIAL = {
     "disk": _disk,
+    # Volumes beside the disks: the EFI variables, and the keys that a TPM holds.
     "efi_disk": _small_disk,
     "tpm_state": _small_disk,
     "started": _started,
@@ -124,3 +136,13 @@ def slots(values: dict[str, Any]) -> frozenset[str]:
     disks = values.get("disk")
     found = disks if isinstance(disks, list) else []
     return frozenset(str(d["interface"]) for d in found if isinstance(d, dict) and "interface" in d)
+
+
+def claimed(values: dict[str, Any]) -> frozenset[str]:
+    """The interfaces that CD-ROM and cloud-init drives take."""
+    return frozenset(
+        str(block.get("interface") or usual)
+        for kind, usual in OTHER_DRIVES.items()
+        for block in values.get(kind) or []
+        if isinstance(block, dict)
+    )

@@ -6,6 +6,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.lab.proxmox.conftest import running
 
 from talops.lab.faults import parse
@@ -41,11 +42,12 @@ async def test_an_unknown_task_is_not_there_yet(pve: Pve) -> None:
     assert answer.status_code == 400
 
 
-async def test_a_failed_creation_leaves_nothing(pve: Pve) -> None:
-    """The VM and the disks it had already got are taken back."""
-    pve.world.faults.add(parse({"kind": "task", "task": "qmcreate", "step": "config"}))
+@pytest.mark.parametrize("step", ["start", "allocate", "config"])
+async def test_a_failed_creation_leaves_nothing(step: str, pve: Pve) -> None:
+    """The VM and the disks it had already got are taken back, however early it fails."""
+    pve.world.faults.add(parse({"kind": "task", "task": "qmcreate", "step": step}))
     ended = await pve.task("POST", "/nodes/pve/qemu", vmid=101, scsi0="local-lvm:1")
-    assert ended == "unable to create VM 101 - injected failure at step 'config'"
+    assert ended.endswith(f"injected failure at step '{step}'")
     assert await pve.call("GET", "/nodes/pve/qemu") == []
     assert await pve.call("GET", "/nodes/pve/storage/local-lvm/content") == []
 

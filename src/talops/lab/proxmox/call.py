@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from talops.lab.proxmox.errors import denied
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from talops.lab.proxmox.hypervisor import Hypervisor
 
 ROOT = "root@pam"
@@ -67,6 +69,8 @@ class Call:
             if name not in held:
                 raise denied(f"{path}, {name}")
 
-    def start(self, kind: str, subject: str, work: Any) -> str:
+    def start(
+        self, kind: str, subject: str, work: Any, undo: Callable[[], None] = lambda: None
+    ) -> str:
         """Run `work(task)` as a task on this call's node; its UPID."""
-        return self.pve.tasks.start(self.node, kind, subject, self.user, work)
+        return self.pve.tasks.start(self.node, kind, subject, self.user, work, undo)

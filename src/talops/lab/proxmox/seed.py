@@ -48,6 +48,9 @@ def _install(pve: Hypervisor, credentials: Credentials) -> None:
             card = f"eno{number + 1}"
             pve.network.put(f"{name}/{card}", {"type": "eth", "active": 1})
             pve.network.put(f"{name}/{bridge}", _bridge(pve, name, card, first=number == 0))
+        # One card more than bridges, as in most servers: room for a bridge of layer 01.
+        spare = f"{name}/eno{len(node.bridges) + 1}"
+        pve.network.put(spare, {"type": "eth", "active": 1})
     pve.rights.changed()
 
 

@@ -76,6 +76,10 @@ class Task:
         await self._tasks.pass_step(self.record, name)
 
 
+def _nothing() -> None:
+    pass
+
+
 class Tasks:
     def __init__(
         self, store: Store, clock: Clock, faults: Faults, *, host: str, pace: float
@@ -95,26 +99,37 @@ class Tasks:
                 self.table.put(task.upid, ended)
 
     def start(
-        self, node: str, kind: str, subject: str, user: str, work: Callable[[Task], Awaitable[None]]
+        self,
+        node: str,
+        kind: str,
+        subject: str,
+        user: str,
+        work: Callable[[Task], Awaitable[None]],
+        undo: Callable[[], None] = _nothing,
     ) -> str:
+        """`undo` takes back what was reserved for the work, should it fail anywhere."""
         now, pid = int(self._clock.now()), next(self._numbers)
         upid = f"UPID:{node}:{pid:08X}:{pid * 7:08X}:{now:08X}:{kind}:{subject}:{user}:"
         record = TaskRecord(upid, node, kind, subject, user, pid, pid * 7, now)
         self.table.put(upid, record)
-        self._running[upid] = asyncio.create_task(self._run(Task(self, record), work))
+        self._running[upid] = asyncio.create_task(self._run(Task(self, record), work, undo))
         self._prune()
         return upid
 
-    async def _run(self, task: Task, work: Callable[[Task], Awaitable[None]]) -> None:
+    async def _run(
+        self, task: Task, work: Callable[[Task], Awaitable[None]], undo: Callable[[], None]
+    ) -> None:
         exitstatus = "unexpected status"
         try:
             await task.step("start")
             await work(task)
             exitstatus = f"WARNINGS: {task.warnings}" if task.warnings else "OK"
         except PveError as error:
+            undo()
             detail = "; ".join(f"{key}: {text}" for key, text in error.errors.items())
             exitstatus = f"{error.message} {detail}".strip()
         except asyncio.CancelledError:
+            undo()
             exitstatus = "received interrupt"
         finally:
             task.log(

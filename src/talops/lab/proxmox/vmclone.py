@@ -53,7 +53,13 @@ def clone(call: Call) -> str:
         async with pve.locks.config(newid):
             await _clone(call, task, source, target, full=full)
 
-    return call.start("qmclone", str(source.vmid), work)
+    return call.start("qmclone", str(source.vmid), work, lambda: _unreserve(pve, newid))
+
+
+def _unreserve(pve: Hypervisor, newid: int) -> None:
+    vm = pve.vms.get(str(newid))
+    if vm and vm.config == {"lock": "clone"}:
+        pve.vms.drop(str(newid))
 
 
 def _is_full(call: Call, source: Vm) -> bool:
@@ -111,7 +117,6 @@ async def _clone(call: Call, task: Task, source: Vm, target: str, *, full: bool)
         await task.step("config")
     except (PveError, CancelledError) as error:
         disks.free_all(pve.storages, made)
-        pve.vms.drop(str(newid))
         if isinstance(error, PveError):
             raise failed(f"clone failed: {error.message}") from error
         raise

@@ -18,6 +18,7 @@ from talops.lab.proxmox.vms import Vm, find, need_unlocked
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
+    from talops.lab.proxmox.hypervisor import Hypervisor
     from talops.lab.proxmox.tasks import Task
     from talops.lab.proxmox.volumes import Volume
 
@@ -47,7 +48,14 @@ def create(call: Call) -> str:
     async def work(task: Task) -> None:
         await _build(call, task, config)
 
-    return call.start("qmcreate", str(vmid), work)
+    return call.start("qmcreate", str(vmid), work, lambda: _unreserve(pve, vmid))
+
+
+def _unreserve(pve: Hypervisor, vmid: int) -> None:
+    """The worker removes the locked configuration when it fails; killed, it cannot."""
+    vm = pve.vms.get(str(vmid))
+    if vm and vm.config == {"lock": "create"}:
+        pve.vms.drop(str(vmid))
 
 
 def _check_storages(call: Call, config: dict[str, Any]) -> None:
@@ -76,7 +84,6 @@ async def _build(call: Call, task: Task, config: dict[str, Any]) -> None:
             await task.step("config")
     except (PveError, CancelledError) as error:
         disks.free_all(pve.storages, made)
-        pve.vms.drop(str(vmid))
         if isinstance(error, PveError):
             raise failed(f"unable to create VM {vmid} - {error.message}") from error
         raise

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 
 def is_ours(guest: Guest, vm: WantedVm) -> bool:
-    """Same name, the cluster's tag, and the planned VMID if one is planned."""
+    """Same name, the cluster's tag, and the planned VMID if one is planned.
+
+    A VM gets its name and its tags last: one that was begun is known by its VMID before that.
+    """
+    if vm.begun and vm.vm_id == guest.vm_id and not guest.template:
+        return guest.name in {vm.name, "", f"VM {guest.vm_id}"}
     return (
         guest.name == vm.name
         and (not vm.cluster_tag or vm.cluster_tag in guest.tags)

@@ -9,7 +9,7 @@ from talops.proxmox.check import Severity, findings
 from talops.proxmox.check import look as survey
 from talops.proxmox.client import Access, Password, Token
 from talops.redaction import Secret
-from talops.stages.access import layer_variables, proxmox_access
+from talops.stages.access import begun_vms, layer_variables, proxmox_access
 from talops.stages.host_wanted import wanted
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ async def look(site: Site, *, strict: bool) -> list[Finding]:
         return [failed("no credentials for Proxmox", hint="talops host prepare --user root@pam")]
     if not site.cluster.nodes:
         return [skipped("there are no nodes")]
-    asked = wanted(site.cluster)
+    asked = wanted(site.cluster, begun_vms(site.root, site.cluster))
     return judge(findings(asked, await survey(access, asked)), access.endpoint, strict=strict)
 
 
