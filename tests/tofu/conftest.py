@@ -110,6 +110,11 @@ class LabSite:
     def vms(self) -> dict[str, dict[str, Any]]:
         return {vm["name"]: vm for vm in self.proxmox("GET", "cluster/resources?type=vm")}
 
+    def owners(self) -> set[int]:
+        """The VMs whose disks are on the storage: more of them than VMs means orphans."""
+        volumes = self.proxmox("GET", "nodes/pve/storage/local-lvm/content")
+        return {volume["vmid"] for volume in volumes}
+
     def edit(self, old: str, new: str) -> None:
         """Change the inventory and render it."""
         path = self.talops.root / "cluster.yaml"

@@ -38,7 +38,7 @@ class FactoryService:
         app.router.add_get("/versions", self._versions)
         app.router.add_get("/version/{version}/extensions/official", self._extensions)
         app.router.add_get("/image/{id}/{version}/{file}", self._image)
-        self._remember(canonical({}))
+        self.remember(canonical({}))
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
         context = self._authority.server_context("factory", [self._address])
@@ -52,7 +52,7 @@ class FactoryService:
     def endpoints(self) -> dict[str, Any]:
         return {"url": f"https://{self._address}:{PORT}"}
 
-    def _remember(self, text: str) -> str:
+    def remember(self, text: str) -> str:
         name = schematic_id(text)
         write_atomic(self._layout.state(self.name) / f"{name}.yaml", text)
         return name
@@ -72,7 +72,7 @@ class FactoryService:
             return web.Response(
                 status=400, text=f"official extension {unknown!r} is not available\n"
             )
-        return web.json_response({"id": self._remember(text), "schematic": text}, status=201)
+        return web.json_response({"id": self.remember(text), "schematic": text}, status=201)
 
     async def _read(self, request: web.Request) -> web.Response:
         text = self._schematic(request.match_info["id"])

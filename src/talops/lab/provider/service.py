@@ -95,6 +95,7 @@ class Service:
 
         try:
             config = settled(_values(PROVIDER, request["config"]) or {})
+            self.close()
             self._api = Api(endpoint(config, self._environment))
         except TalopsError as error:
             return {"diagnostics": [_failure(error)]}

@@ -1,0 +1,145 @@
+"""A lab in this process with a rendered site beside it, and `infra` ready to work on it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from grpclib.server import Server
+
+from talops.cli.infra_context import Context
+from talops.inventory.load import load
+from talops.inventory.schematics import schematic_text
+from talops.lab.provider.server import Codec, Plugin
+from talops.lab.provider.service import Service
+from talops.lab.tools import LabTools, ProviderTools
+from talops.lab.world import World
+from talops.redaction import Secret
+from talops.render.tree import PROVIDER_VERSION
+from talops.tofu.layers import find_layers
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    import pytest
+
+    from talops.events import Event
+    from talops.lab.spec import LabSpec
+
+GIVEN = os.environ.get("TALOPS_PROVIDER_MIRROR")
+SOURCES = ("registry.opentofu.org/bpg/proxmox", "registry.terraform.io/bpg/proxmox")
+
+
+@dataclass(frozen=True)
+class Home:
+    """One lab, one site."""
+
+    world: World
+    run: Context
+    events: list[Event]
+
+    @property
+    def pve(self) -> Any:
+        (only,) = self.world.proxmox.hypervisors.values()
+        return only
+
+    @property
+    def vms(self) -> dict[str, Any]:
+        """Name → VM, templates left out."""
+        every = self.pve.vms.values()
+        return {vm.config.get("name"): vm for vm in every if not vm.config.get("template")}
+
+    def things(self) -> dict[str, list[str]]:
+        """All that OpenTofu could have made, by kind."""
+        pve = self.pve
+        tables = {"pools": pve.pools, "mappings": pve.mappings, "acl": pve.acl, "vms": pve.vms}
+        found = {kind: [str(key) for key in table.keys()] for kind, table in tables.items()}  # noqa: SIM118  (no mapping)
+        return {**found, "volumes": sorted(v.volid for v in pve.storages.volumes.values())}
+
+
+@asynccontextmanager
+async def open_world(
+    folder: Path, spec: LabSpec, patch: pytest.MonkeyPatch
+) -> AsyncIterator[World]:
+    """A lab, and an environment in which OpenTofu finds it."""
+    provider = ProviderTools(PROVIDER_VERSION, folder / "providers", Path(GIVEN) if GIVEN else None)
+    async with World(folder / "lab", spec, LabTools(None, provider)) as world:
+        details = world.endpoints()
+        patch.setenv("TF_CLI_CONFIG_FILE", details["provider"]["cli_config"])
+        patch.setenv("SSL_CERT_FILE", details["ca_file"])
+        patch.setenv("PROXMOX_VE_ENDPOINT", details["proxmox"]["hosts"][0]["endpoint"])
+        yield world
+
+
+async def call(world: World, method: str, path: str, **more: Any) -> None:
+    """As root, and until its task has ended."""
+    details = world.endpoints()["proxmox"]
+    (pve,) = world.proxmox.hypervisors.values()
+    async with httpx.AsyncClient(
+        base_url=f"{details['hosts'][0]['endpoint']}api2/json",
+        verify=world.authority.client_context(),
+        headers={"Authorization": f"PVEAPIToken={details['api_token']}"},
+    ) as client:
+        answer = await client.request(method, path, **more)
+    assert answer.status_code == httpx.codes.OK, answer.text
+    upid = str(answer.json()["data"])
+    if upid in pve.tasks.table:
+        await pve.tasks.wait(upid)
+        assert pve.tasks.table[upid].exitstatus == "OK", pve.tasks.table[upid].log
+
+
+def token_of(world: World) -> dict[str, Secret]:
+    token, _, value = world.identity.credentials.api_token.partition("=")
+    return {"proxmox_api_token_id": Secret(token), "proxmox_api_token_secret": Secret(value)}
+
+
+@asynccontextmanager
+async def settle(
+    world: World,
+    site: Path,
+    program: Path,
+    patch: pytest.MonkeyPatch,
+    credentials: Mapping[str, Secret],
+    init: Sequence[str] = (),
+) -> AsyncIterator[Home]:
+    """Initialised layers; `site` holds the inventory and what was rendered from it."""
+    cluster = load(site).require()
+    for node in cluster.nodes:
+        world.factory.remember(schematic_text(node.extensions or ()))
+    events: list[Event] = []
+    layers = tuple(find_layers(site))
+    run = Context(site, layers, program, events.append, cluster, credentials)
+    for layer in layers:
+        await run.engine(layer).init(init)
+    async with running_provider(run.variables(layers[0])) as reattach:
+        if not GIVEN:
+            patch.setenv("TF_REATTACH_PROVIDERS", reattach)
+        yield Home(world, run, events)
+
+
+@asynccontextmanager
+async def running_provider(environment: Mapping[str, str]) -> AsyncIterator[str]:
+    """The stand-in as a server that is there already: most of a short run of OpenTofu is starting
+    its provider, three times per plan.
+    """
+    service = Service(environment)
+    with tempfile.TemporaryDirectory(prefix="talops-", dir="/tmp") as folder:
+        path = str(Path(folder) / "s")
+        server = Server([Plugin(service, asyncio.Event())], codec=Codec())
+        await server.start(path=path)
+        address = {"Network": "unix", "String": path}
+        # `Test`: OpenTofu must not end the process, which is the one that runs the tests.
+        how = {"Protocol": "grpc", "ProtocolVersion": 6, "Test": True, "Addr": address}
+        try:
+            yield json.dumps({source: {**how, "Pid": os.getpid()} for source in SOURCES})
+        finally:
+            server.close()
+            await server.wait_closed()
+            service.close()
