@@ -20,6 +20,7 @@ from talops.stages.recover.claims import Claim, claim_images, claim_vms, wishes
 from talops.stages.recover.restore import Restore, Word, word_of
 from talops.stages.recover.salvage import Facts as Leftovers
 from talops.stages.recover.salvage import Salvage
+from talops.stages.site import Limits
 
 CLUSTER = load(Path(__file__).parent.parent.parent / "examples" / "ha").require()
 WISH = wishes(CLUSTER, wanted(CLUSTER))[0]
@@ -37,6 +38,7 @@ OURS = Guest(
 def site(root: Path) -> Any:
     class Site:
         cluster = CLUSTER
+        limits = Limits()
 
     found = Site()
     found.root = root  # type: ignore[attr-defined]
