@@ -18,6 +18,7 @@ from talops.stages.forget_one import ForgetOne
 from talops.stages.gitops import GitOps
 from talops.stages.images import Images
 from talops.stages.kubeconfig import FetchKubeconfig
+from talops.stages.leftovers import Leftovers
 from talops.stages.preflight import Preflight, preflight_checks
 from talops.stages.provision import Provision
 from talops.stages.recover.adopt import Adopt
@@ -43,9 +44,15 @@ if TYPE_CHECKING:
 
 
 def down(
-    site: Site, recorder: Recorder, *, force: bool, every_layer: bool, keep_state: bool
+    site: Site,
+    recorder: Recorder,
+    open_backend: Callable[[], StateBackend],
+    *,
+    force: bool,
+    every_layer: bool,
+    keep_state: bool,
 ) -> list[AnyStage]:
-    """Back to nothing: nodes leave, VMs go, and what spoke of them is forgotten."""
+    """Back to nothing: nodes leave, VMs go, what spoke of them is forgotten, the rest is listed."""
     secrets = SecretsFile(site, recorder.learn)
     recorder.learn(*site.credentials.values())
 
@@ -55,10 +62,12 @@ def down(
     destroy: list[AnyStage] = [
         Destroy(site, report("destroy"), every_layer=every_layer, keep_state=keep_state)
     ]
+    listed: list[AnyStage] = [Leftovers(site, report("leftovers"), open_backend)]
     return [
         ResetNodes(site, secrets, report("reset"), force=force),
         *(destroy if site.cluster.proxmox else []),
         Forget(site, report("forget")),
+        *(listed if site.cluster.proxmox else []),
     ]
 
 

@@ -11,6 +11,7 @@ import pytest
 from talops.errors import PreflightError, TalopsError, UnreachableError
 from talops.pipeline.checks import CheckResult, failed, passed, warning
 from talops.pipeline.stage import Reporter
+from talops.render.tree import PROVIDER_VERSION
 from talops.stages.checks import (
     addresses,
     age_key,
@@ -18,6 +19,7 @@ from talops.stages.checks import (
     git,
     images,
     ports,
+    provider,
     state,
     tools,
 )
@@ -26,6 +28,8 @@ from talops.stages.preflight import Preflight
 from talops.statestore.backends.interface import StateInfo
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.stages.conftest import Example
 
     from talops.events import Event
@@ -159,3 +163,27 @@ def test_preflight_refuses_with_everything_at_once() -> None:
     assert "two" in refused.value.what
     assert stage.plan([CheckResult("c", (warning("careful"),))]) == []
     assert any("careful" in str(event) for event in said)
+
+
+@pytest.mark.parametrize(("absent", "verdict"), [([], "warning"), (["pve/local:iso/x"], "failed")])
+def test_a_silent_factory_matters_only_if_it_is_needed(absent: list[str], verdict: str) -> None:
+    """With every image on its storage nobody has to answer."""
+    (found,) = images.judge_silent(UnreachableError("no answer"), absent, "https://factory")
+    assert found.verdict.value == verdict
+    assert "no answer" in found.what
+
+
+async def test_provider_mirror_holds_what_is_needed(tmp_path: Path) -> None:
+    """One that is named and empty is a finding; none at all is not."""
+
+    async def seen(**given: object) -> list[str]:
+        return verdicts(await provider.look({name: str(value) for name, value in given.items()}))
+
+    folder = tmp_path / "registry.terraform.io/bpg/proxmox" / PROVIDER_VERSION
+    assert await seen() == ["skipped"]
+    assert await seen(TALOPS_PROVIDER_MIRROR=tmp_path / "none") == ["failed"]
+    assert await seen(TALOPS_PROVIDER_MIRROR=tmp_path) == ["failed"]
+    for system in ("linux_amd64", "linux_arm64"):
+        (folder / system).mkdir(parents=True)
+    assert await seen(TALOPS_PROVIDER_MIRROR=tmp_path) == ["passed"]
+    assert await seen(TF_CLI_CONFIG_FILE=tmp_path / "none.tfrc") == ["failed"]

@@ -40,6 +40,7 @@ def down(
     from talops.cli.confirming import named
     from talops.cli.running import Job, run_job
     from talops.cli.site import site_of
+    from talops.cli.state_context import backend_of
     from talops.pipeline.selection import ALL
 
     assert directory is not None
@@ -56,7 +57,12 @@ def down(
             command="down",
             site=site,
             build=lambda recorder: workflows.down(
-                site, recorder, force=force, every_layer=all_layers, keep_state=keep_state
+                site,
+                recorder,
+                lambda: backend_of(site.cluster, site.root, site.credentials),
+                force=force,
+                every_layer=all_layers,
+                keep_state=keep_state,
             ),
             selection=ALL,
             confirm=named(

@@ -11,8 +11,6 @@ from talops.cli.options import Directory, Format, Output
 
 if TYPE_CHECKING:
     from talops.pipeline.result import RunResult
-    from talops.stages.site import Site
-    from talops.statestore.backends.interface import StateBackend
 
 
 def register(root: typer.Typer) -> None:
@@ -47,6 +45,7 @@ def recover(
     from talops.cli.preflight_checks import outside_checks
     from talops.cli.running import Job, agreed, run_job
     from talops.cli.site import site_of
+    from talops.cli.state_context import backend_of
     from talops.pipeline.selection import ALL
     from talops.stages.recover.restore import word_of
 
@@ -61,7 +60,7 @@ def recover(
                 site,
                 recorder,
                 word,
-                lambda: _backend(site),
+                lambda: backend_of(site.cluster, site.root, site.credentials),
                 outside_checks(site, strict=False),
             ),
             selection=ALL,
@@ -71,12 +70,6 @@ def recover(
             dry_run=dry_run,
         )
     )
-
-
-def _backend(site: Site) -> StateBackend:
-    from talops.cli.state_context import backend_of
-
-    return backend_of(site.cluster, site.root, site.credentials)
 
 
 def _next(result: RunResult) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from talops.errors import TalopsError
+from talops.errors import TalopsError, UnreachableError
 from talops.inventory.schematics import schematic_text
 from talops.pipeline.stage import Change
+from talops.stages.image_files import absent_images
 from talops.talos.image_factory import ImageFactory
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Images:
 
     def __init__(self, site: Site, report: Reporter) -> None:
         cluster = site.cluster
+        self._site = site
         self._report = report
         ca_file = cluster.image_factory_ca_file
         self._factory = ImageFactory(
@@ -41,7 +43,13 @@ class Images:
         self._wanted = tuple(dict.fromkeys(node.image.schematic for node in cluster.nodes))
 
     async def observe(self) -> Facts:
-        return Facts({name: await self._factory.knows(name) for name in self._wanted})
+        try:
+            return Facts({name: await self._factory.knows(name) for name in self._wanted})
+        except UnreachableError:
+            # Nothing is to be fetched where every image is there: then nobody has to answer.
+            if await absent_images(self._site):
+                raise
+            return Facts(dict.fromkeys(self._wanted, True))
 
     def plan(self, facts: Facts) -> list[Change]:
         missing = [name for name, known in facts.known.items() if not known]

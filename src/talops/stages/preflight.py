@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from talops.errors import PreflightError, TalopsError
 from talops.pipeline.checks import Check, Verdict, failures, run_checks
-from talops.stages.checks import addresses, age_key, clock, git, images, ports, truenas
+from talops.stages.checks import (
+    addresses,
+    age_key,
+    clock,
+    git,
+    images,
+    ports,
+    provider,
+    truenas,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +33,15 @@ def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:
     """
     repository = [Check("git", lambda: git.look(ground))] if thorough else []
     storage = [Check("truenas", lambda: truenas.look(ground))] if ground.cluster.truenas else []
+    provider_check = (
+        [Check("provider", lambda: provider.look(ground.environment))]
+        if ground.cluster.proxmox
+        else []
+    )
     return [
         Check("secrets", lambda: age_key.look(ground, thorough=thorough)),
         Check("images", lambda: images.look(ground)),
+        *provider_check,
         Check("addresses", lambda: addresses.look(ground)),
         Check("clock", lambda: clock.look(ground)),
         Check("ports", lambda: ports.look(ground)),

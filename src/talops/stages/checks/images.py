@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.pipeline.checks import failed, passed
+from talops.errors import UnreachableError
+from talops.pipeline.checks import failed, passed, warning
+from talops.stages.image_files import absent_images
 from talops.talos.image_factory import ImageFactory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from talops.inventory.model import Cluster
     from talops.pipeline.checks import Finding
@@ -21,7 +23,23 @@ async def look(ground: Ground) -> list[Finding]:
         cluster.image_factory_url, ca_file=ground.path_of(cluster.image_factory_ca_file)
     )
     wanted = dict.fromkeys(node.image.schematic for node in cluster.nodes)
-    return judge(cluster, {name: await factory.knows(name) for name in wanted}, factory.url)
+    try:
+        return judge(cluster, {name: await factory.knows(name) for name in wanted}, factory.url)
+    except UnreachableError as error:
+        if ground.site is None or cluster.proxmox is None:
+            raise
+        return judge_silent(error, await absent_images(ground.site), factory.url)
+
+
+def judge_silent(error: UnreachableError, absent: Sequence[str], url: str) -> list[Finding]:
+    """No factory is needed where every image is on its storage already."""
+    if absent:
+        names = ", ".join(absent)
+        return [
+            failed(f"{error.what}; and these are not on their storage: {names}", url, error.hint)
+        ]
+    what = f"{error.what}; every image is on its storage already"
+    return [warning(what, url, "nodes that are not installed yet still need its installer")]
 
 
 def judge(cluster: Cluster, known: Mapping[str, bool], url: str) -> list[Finding]:
