@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.stages.conftest import kube_nodes
@@ -12,12 +12,15 @@ from talops.errors import TalopsError, UnreachableError
 from talops.generated import Action, Change
 from talops.inventory.sections import Addons
 from talops.redaction import Redactor, Secret
+from talops.stages.addons import Addons as AddonStage
+from talops.stages.addons import Facts as AddonFacts
 from talops.stages.apply_config import NodeFacts
 from talops.stages.drift import files, kubernetes, proxmox, talos
 from talops.stages.drift.model import Difference, LayerDrift, looked, masked
-from talops.stages.drift.repair import quiet_nodes, repairable, taint_of
+from talops.stages.drift.repair import GentleAddons, quiet_nodes, repairable, taint_of
 from talops.stages.drift.values import leaves
 from talops.stages.fleet import Configured, Waiting
+from talops.stages.objects import Look
 from talops.talos.calls.machine import ApplyMode
 from talops.tofu.judge import Cause, Judged
 from talops.tofu.rules import Effect
@@ -202,6 +205,10 @@ TAG = Difference("proxmox", "a", "tags", "x", "y", "online", "c", safe=True)
 MEMORY_ROW = Difference("proxmox", "a", "memory", "1", "2", "restarts", "c")
 STALE = Difference("files", "a.tf", "content", "x", "y", "online", "c", safe=True)
 EDITED = Difference("files", "a.tf", "content", "x", "y", "online", "c")
+ADDON_GONE = Difference("kubernetes", "cilium", "addons", "applied", "x", "online", "c", safe=True)
+ADDON_OLD = Difference("kubernetes", "metrics", "addons", "applied", "x", "online", "c")
+FLUX_KEY = Difference("kubernetes", "key", "gitops", "applied", "x", "online", "c", safe=True)
+CORDONED = Difference("kubernetes", "a", "schedulable", "yes", "no", "online", "c")
 
 
 @pytest.mark.parametrize(
@@ -216,6 +223,10 @@ EDITED = Difference("files", "a.tf", "content", "x", "y", "online", "c")
         ([EDITED, TAG], False),
         ([_row("a", safe=True)], True),
         ([_row("a", safe=True), _row("a", safe=False)], False),
+        ([ADDON_GONE], True),
+        ([ADDON_GONE, ADDON_OLD], False),
+        ([ADDON_OLD, FLUX_KEY], True),
+        ([CORDONED], False),
     ],
 )
 def test_what_can_be_repaired(rows: list[Difference], expected: bool) -> None:
@@ -223,6 +234,19 @@ def test_what_can_be_repaired(rows: list[Difference], expected: bool) -> None:
     layers = {row.layer for row in rows}
     results = [LayerDrift(x, tuple(row for row in rows if row.layer == x)) for x in sorted(layers)]
     assert repairable(results) == expected
+
+
+def test_only_missing_objects_are_gentle() -> None:
+    """An object that runs and differs would be changed under the feet of its users."""
+    site: Any = None
+    report: Any = None
+    obj: Any = {"kind": "ConfigMap"}
+    facts = AddonFacts((("gone", Look((obj,), (), 1)), ("old", Look((obj, obj), (), 1))))
+    assert [(c.target, c.gentle) for c in AddonStage(site, report).plan(facts)] == [
+        ("gone", True),
+        ("old", False),
+    ]
+    assert [c.target for c in GentleAddons(site, report).plan(facts)] == ["gone"]
 
 
 def test_values_leave_masked() -> None:

@@ -10,9 +10,17 @@ from talops.gitops.addons import wanted
 from talops.gitops.catalog import source
 from talops.gitops.placing import placed
 from talops.kube.objects import read_manifest
-from talops.pipeline.stage import Absent, Change
+from talops.pipeline.stage import Absent
 from talops.stages.helm import render
-from talops.stages.objects import bring, client, connected, look, wait_until_ready
+from talops.stages.objects import (
+    Look,
+    ObjectChange,
+    bring,
+    client,
+    connected,
+    look,
+    wait_until_ready,
+)
 from talops.stages.releases import fetch
 
 if TYPE_CHECKING:
@@ -24,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """Add-ons of which something differs, with the number of objects, and of those to let go."""
+    """Add-ons of which something differs, each with what was seen of it."""
 
-    pending: tuple[tuple[str, int, int], ...] = ()
+    pending: tuple[tuple[str, Look], ...] = ()
 
 
 class Addons:
@@ -53,18 +61,18 @@ class Addons:
             for name, objects in self._objects.items():
                 seen = await look(kube, objects)
                 if not seen.done:
-                    pending.append((name, len(seen.differing), len(seen.to_release)))
+                    pending.append((name, seen))
         return Facts(tuple(pending))
 
-    def plan(self, facts: Facts) -> list[Change]:
+    def plan(self, facts: Facts) -> list[ObjectChange]:
         return [
-            Change("apply", name, f"{differing} objects")
-            if differing
-            else Change("leave to Flux", name, f"{kept} objects")
-            for name, differing, kept in facts.pending
+            ObjectChange("apply", name, f"{len(seen.differing)} objects", gentle=seen.gentle)
+            if seen.differing
+            else ObjectChange("leave to Flux", name, f"{len(seen.to_release)} objects", gentle=True)
+            for name, seen in facts.pending
         ]
 
-    async def apply(self, change: Change) -> None:
+    async def apply(self, change: ObjectChange) -> None:
         async with connected(self._site) as kube:
             await bring(kube, self._objects[change.target], self._site, self._report)
 

@@ -12,10 +12,17 @@ from talops.gitops import deploykey, flux
 from talops.gitops.deploykey import VAULT_NAME
 from talops.kube.conditions import condition, ready
 from talops.kube.objects import Object, Ref
-from talops.pipeline.stage import Absent, Change
+from talops.pipeline.stage import Absent
 from talops.secrets.vault import Vault
 from talops.stages import flux_install, handover
-from talops.stages.objects import bring, client, connected, look, wait_until_ready
+from talops.stages.objects import (
+    ObjectChange,
+    bring,
+    client,
+    connected,
+    look,
+    wait_until_ready,
+)
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
@@ -32,6 +39,8 @@ if TYPE_CHECKING:
     Judge = Callable[[KubeClient], Awaitable[Ready[None] | NotYet]]
 
 FOLLOW = "follow"
+# Namespaces and secrets: nothing restarts because they are as they should be again.
+GENTLE = frozenset({"create", "plant"})
 REQUESTED = "reconcile.fluxcd.io/requestedAt"
 GIT, SYNC = (
     Ref(flux.SOURCES, "GitRepository", flux.NAME, flux.NAMESPACE),
@@ -50,12 +59,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Facts:
-    """The parts of which something differs; `needs_key`: a deploy key has to be made first.
+    """The parts of which something differs, and whether their objects are merely missing.
+
+    `needs_key`: a deploy key has to be made first.
 
     `behind`: Flux has fetched another commit than the one that was checked.
     """
 
-    pending: tuple[str, ...] = ()
+    pending: tuple[tuple[str, bool], ...] = ()
     needs_key: bool = False
     behind: bool = False
 
@@ -90,21 +101,27 @@ class GitOps:
         if kube is None:
             return Absent("kubeconfig", "there is no kubeconfig yet")
         async with kube:
-            pending = [t for t, p in self._parts.items() if not (await look(kube, p.objects)).done]
+            seen = {target: await look(kube, p.objects) for target, p in self._parts.items()}
+            pending = [(target, found.gentle) for target, found in seen.items() if not found.done]
             behind = await self._is_behind(kube)
         return Facts(tuple(pending), behind=behind)
 
-    def plan(self, facts: Facts) -> list[Change]:
+    def plan(self, facts: Facts) -> list[ObjectChange]:
         if facts.needs_key:
-            return [Change("make", VAULT_NAME, "a deploy key, to be allowed at the Git server")]
-        changes = [Change(self._parts[t].action, t) for t in facts.pending]
+            detail = "a deploy key, to be allowed at the Git server"
+            return [ObjectChange("make", VAULT_NAME, detail)]
+        changes = [
+            ObjectChange(part.action, target, gentle=missing or part.action in GENTLE)
+            for target, missing in facts.pending
+            for part in [self._parts[target]]
+        ]
         if facts.behind:
             assert self._checked
             commit = self._checked.commit[:12]
-            changes.append(Change(FOLLOW, commit, "Flux is asked to look now"))
+            changes.append(ObjectChange(FOLLOW, commit, "Flux is asked to look now", gentle=True))
         return changes
 
-    async def apply(self, change: Change) -> None:
+    async def apply(self, change: ObjectChange) -> None:
         if change.target == VAULT_NAME:
             await make_deploy_key(self._site, self._learn, self._report)
             return

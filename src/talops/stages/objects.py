@@ -13,6 +13,7 @@ from talops.kube.conditions import condition, ready
 from talops.kube.kubeconfig import load
 from talops.kube.objects import Object, Ref
 from talops.kube.waits import apply_all, wait_ready
+from talops.pipeline.stage import Change
 from talops.waiting import NotYet, Ready
 
 if TYPE_CHECKING:
@@ -33,15 +34,28 @@ WAITED = {
 
 
 @dataclass(frozen=True)
+class ObjectChange(Change):
+    """`gentle`: nothing that runs is touched, only what is missing comes back."""
+
+    gentle: bool = False
+
+
+@dataclass(frozen=True)
 class Look:
     """`differing` are to be applied, `to_release` belong to Flux and still name talops."""
 
     differing: tuple[Object, ...] = ()
     to_release: tuple[Ref, ...] = ()
+    # How many of the differing do not exist at all.
+    missing: int = 0
 
     @property
     def done(self) -> bool:
         return not self.differing and not self.to_release
+
+    @property
+    def gentle(self) -> bool:
+        return self.missing == len(self.differing)
 
 
 def client(site: Site) -> KubeClient | None:
@@ -64,6 +78,7 @@ def connected(site: Site) -> KubeClient:
 async def look(kube: KubeClient, wanted: Sequence[Object]) -> Look:
     differing: list[Object] = []
     to_release: list[Ref] = []
+    missing = 0
     for obj in wanted:
         live = await kube.get(Ref.of(obj))
         if live is not None and kept_by_flux(live):
@@ -71,7 +86,8 @@ async def look(kube: KubeClient, wanted: Sequence[Object]) -> Look:
                 to_release.append(Ref.of(obj))
         elif live is None or await kube.would_change(obj):
             differing.append(obj)
-    return Look(tuple(differing), tuple(to_release))
+            missing += live is None
+    return Look(tuple(differing), tuple(to_release), missing)
 
 
 async def bring(kube: KubeClient, wanted: Sequence[Object], site: Site, report: Reporter) -> None:

@@ -11,6 +11,7 @@ from talops.pipeline.stage import Absent
 from talops.stages.checks import flux
 from talops.stages.checks.nodes import wrong_labels, wrong_taints
 from talops.stages.drift.model import Difference, LayerDrift, absent
+from talops.stages.objects import ObjectChange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +44,8 @@ async def look(reach: Reach, stages: Sequence[AnyStage] = ()) -> LayerDrift:
 def _planned(stage: str, change: Change) -> Difference:
     actual = change.detail or f"would {change.action}"
     command = f"talops up --only {stage}"
-    return Difference(LAYER, change.target, stage, "applied", actual, "online", command)
+    safe = isinstance(change, ObjectChange) and change.gentle
+    return Difference(LAYER, change.target, stage, "applied", actual, "online", command, safe)
 
 
 def judge(cluster: Cluster, seen: Mapping[str, Object]) -> list[Difference]:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError
 from talops.kube.objects import Ref
 from talops.pipeline.stage import Change, Reporter
+from talops.stages.addons import Addons
 from talops.stages.apply_config import UPDATE, ApplyConfig
 from talops.stages.bundle import SecretsFile
 from talops.stages.checks.nodes import wrong_labels, wrong_taints
 from talops.stages.checks.reach import Reach
 from talops.stages.configure import Configure
+from talops.stages.drift.kubernetes import LABEL, TAINT
 from talops.stages.drift.proxmox import FOREIGN
 from talops.stages.drift.talos import only
+from talops.stages.gitops import GitOps
 from talops.stages.provision import Provision
 from talops.stages.storage import Storage
 from talops.tofu.rules import Effect
@@ -25,8 +28,9 @@ if TYPE_CHECKING:
     from talops.kube.objects import Object
     from talops.pipeline.session import Recorder
     from talops.pipeline.stage import AnyStage
-    from talops.stages import apply_config, provision
+    from talops.stages import addons, apply_config, gitops, provision
     from talops.stages.drift.model import Difference, LayerDrift
+    from talops.stages.objects import ObjectChange
     from talops.stages.site import Site
 
 
@@ -40,7 +44,8 @@ def repairable(results: Sequence[LayerDrift]) -> bool:
         or (proxmox and not files and all(d.safe for d in proxmox))
         or any(d.safe for d in found.get("storage", ()))
         or quiet_nodes(found.get("talos", ()))
-        or any(d.safe for d in found.get("kubernetes", ()))
+        or marked(found.get("kubernetes", ()))
+        or gentle_stages(found.get("kubernetes", ()))
     )
 
 
@@ -67,9 +72,29 @@ def repairs(site: Site, recorder: Recorder, results: Sequence[LayerDrift]) -> li
     if nodes:
         chosen = only(site, nodes)
         stages.append(OnlineConfig(chosen, secrets, report("apply-config")))
-    if any(d.safe for d in found.get("kubernetes", ())):
+    inside = found.get("kubernetes", ())
+    if marked(inside):
         stages.append(NodeMarks(Reach(site, secrets)))
+    gentle = gentle_stages(inside)
+    if "addons" in gentle:
+        stages.append(GentleAddons(site, report("addons")))
+    if "gitops" in gentle:
+        stages.append(GentleGitOps(site, recorder.learn, report("gitops")))
     return stages
+
+
+def marked(differences: Sequence[Difference]) -> bool:
+    """Whether a node lacks a label or taint that can simply be put on again."""
+    return any(d.safe and d.attribute.startswith((LABEL, TAINT)) for d in differences)
+
+
+def gentle_stages(differences: Sequence[Difference]) -> set[str]:
+    """addons, gitops: those all of whose differences touch nothing that runs."""
+    by_stage = {
+        stage: [d.safe for d in differences if d.attribute == stage]
+        for stage in ("addons", "gitops")
+    }
+    return {stage for stage, safe in by_stage.items() if safe and all(safe)}
 
 
 def quiet_nodes(differences: Sequence[Difference]) -> list[str]:
@@ -96,6 +121,20 @@ class OnlineConfig(ApplyConfig):
     def plan(self, facts: apply_config.Facts) -> list[apply_config.ConfigChange]:
         changes = super().plan(facts)
         return [c for c in changes if c.action == UPDATE and not c.reboots]
+
+
+class GentleAddons(Addons):
+    """Only objects that are missing come back; none that runs is changed."""
+
+    def plan(self, facts: addons.Facts) -> list[ObjectChange]:
+        return [change for change in super().plan(facts) if change.gentle]
+
+
+class GentleGitOps(GitOps):
+    """Only what is missing, and keys and credentials of Flux."""
+
+    def plan(self, facts: gitops.Facts) -> list[ObjectChange]:
+        return [change for change in super().plan(facts) if change.gentle]
 
 
 @dataclass(frozen=True)
