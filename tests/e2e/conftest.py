@@ -6,18 +6,24 @@ import asyncio
 import contextlib
 import os
 import signal
+import ssl
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 
 from talops.lab.sample import LabInventory
 from talops.lab.spec import LabSpec
 from talops.lab.tools import LabTools, ProviderTools
 from talops.lab.world import World
+from talops.redaction import Secret
 from talops.render.tree import PROVIDER_VERSION
+from talops.secrets.init import init
+from talops.secrets.sops import Sops
+from talops.secrets.vault import Vault
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -71,6 +77,23 @@ class Lab:
         assert process.returncode is not None
         return Outcome(process.returncode, out.decode(), err.decode())
 
+    async def seal(self, sops: Path, **more: str) -> None:
+        """Credentials as users keep them: encrypted, and in no environment but tofu's."""
+        made = await init(Sops(sops, self.root), self.root / "age.key", hook=False)
+        token, _, value = self.details["proxmox"]["api_token"].partition("=")
+        kept = {"proxmox_api_token_id": token, "proxmox_api_token_secret": value, **more}
+        await Vault.of(made.sops).write({name: Secret(text) for name, text in kept.items()})
+
+    async def proxmox(self, method: str, path: str, **data: str) -> Any:
+        """What somebody does behind talops' back."""
+        trust = ssl.create_default_context(cafile=self.details["ca_file"])
+        base = f"{self.details['proxmox']['hosts'][0]['endpoint']}api2/json/"
+        headers = {"Authorization": f"PVEAPIToken={self.details['proxmox']['api_token']}"}
+        async with httpx.AsyncClient(base_url=base, verify=trust, headers=headers) as client:
+            answer = await client.request(method, path, data=data or None)
+        answer.raise_for_status()
+        return answer.json()["data"]
+
     def vms(self) -> dict[str, Any]:
         """What Proxmox itself holds, by VM name."""
         return {
@@ -93,7 +116,12 @@ def make_lab(
 
     @contextlib.asynccontextmanager
     async def make(
-        *, spec: LabSpec | None = None, talos: bool = True, **wanted: int
+        *,
+        spec: LabSpec | None = None,
+        talos: bool = True,
+        sealed: bool = False,
+        gitops: bool = False,
+        **wanted: int,
     ) -> AsyncIterator[Lab]:
         async def find(name: str) -> Path:
             return tool(name)
@@ -108,14 +136,17 @@ def make_lab(
             root.mkdir(exist_ok=True)
             lab = Lab(world, root)
             sizes = {"control_planes": 1, "workers": 1, "gpu_workers": 0, "subnet": 16, **wanted}
-            for name, text in LabInventory(name="e2e", **sizes).files(lab.details).items():
+            inventory = LabInventory(name="e2e", **sizes)
+            for name, text in inventory.files(lab.details, gitops=gitops).items():
                 (root / name).write_text(text, encoding="utf-8")
-            token, _, value = lab.details["proxmox"]["api_token"].partition("=")
             lab.environment = {
                 "TF_CLI_CONFIG_FILE": lab.details["provider"]["cli_config"],
-                "PROXMOX_VE_API_TOKEN": f"{token}={value}",
                 "NO_COLOR": "1",
             }
+            if sealed:
+                await lab.seal(tool("sops"))
+            else:
+                lab.environment["PROXMOX_VE_API_TOKEN"] = lab.details["proxmox"]["api_token"]
             yield lab
 
     return make

@@ -2,45 +2,113 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
+import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.crashes import Event, in_logs, leaks, up_until
+from tests.e2e.crashes import Event, up_until
+from tests.e2e.repository import push
+from tests.e2e.scanning import MARK, Watcher, known_secrets, leaks_in_files
+
+from talops.kube.client import KubeClient
+from talops.kube.kubeconfig import load
+from talops.kube.objects import Ref
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 MakeLab = Callable[..., contextlib.AbstractAsyncContextManager[Any]]
-STAGES = ("configure", "images", "provision", "apply-config", "bootstrap", "kubeconfig", "verify")
+Tool = Callable[[str], Path]
+VMS = {"e2e-cp-1", "e2e-w-1"}
+# Where each stage is met: at its first change, or where it begins if it has none.
+STAGES = {
+    "preflight": "step_started",
+    "configure": "change_started",
+    "images": "stage_started",
+    "provision": "change_started",
+    "apply-config": "change_started",
+    "bootstrap": "change_started",
+    "kubeconfig": "change_started",
+    "addons": "change_started",
+    "gitops": "change_started",
+    "verify": "stage_started",
+}
 
 
 def at_stage(stage: str) -> Callable[[Event], bool]:
-    """The first change of a stage, or its beginning where it has none."""
-    kinds = {"change_started"} if stage not in {"images", "verify"} else {"stage_started"}
-    return lambda event: event["kind"] in kinds and event.get("stage") == stage
+    return lambda event: event["kind"] == STAGES[stage] and event.get("stage") == stage
 
 
-async def test_killed_in_every_stage_in_turn(make_lab: MakeLab) -> None:
-    """One bring-up, killed once in each of its stages; the next run goes on from there."""
-    async with make_lab(control_planes=1, workers=1) as lab:
-        assert (await lab.talops("secrets", "init")).code == 0
-        bundle = lab.root / "talos" / "talsecret.sops.yaml"
-        known = ""
-        for stage in STAGES:
-            events = await up_until(lab, at_stage(stage))
-            assert events, stage
-            if bundle.exists():
-                known = known or bundle.read_text(encoding="utf-8")
-                assert bundle.read_text(encoding="utf-8") == known, "the cluster changed its keys"
-        done = await lab.talops("up", "--yes")
-        assert done.code == 0, done.everything
-        assert set(lab.vms()) == {"e2e-cp-1", "e2e-w-1"}
-        secrets = [lab.environment["PROXMOX_VE_API_TOKEN"].partition("=")[2]]
-        assert leaks(lab.root, secrets) == []
-        assert in_logs(lab.root, secrets) == []
-        again = await lab.talops("up", "--dry-run")
-        assert again.code == 0, again.everything
+async def test_killed_in_every_stage_in_turn(make_lab: MakeLab, tool: Tool) -> None:
+    """One bring-up, killed once in each of its stages; the next run goes on, and nothing leaks."""
+    async with make_lab(control_planes=1, workers=1, sealed=True, gitops=True) as lab:
+        inventory = lab.root / "cluster.yaml"
+        inventory.write_text(inventory.read_text() + "addons: {metrics_server: true}\n")
+        assert (await lab.talops("gitops", "init")).code == 0
+        await asyncio.to_thread(push, lab)
+        lab.environment[MARK] = uuid.uuid4().hex
+        with Watcher(lab.environment[MARK]) as watcher:
+            await _kill_in_each(lab)
+            done = await lab.talops("up", "--yes")
+            assert done.code == 0, done.everything
+        assert set(lab.vms()) == VMS
+        secrets = await known_secrets(lab, tool("sops"))
+        assert len(secrets) > 10
+        assert leaks_in_files(lab.root, secrets) == []
+        assert watcher.leaks(secrets) == []
+        assert {"tofu", "sops"} <= {process.name for process in watcher.seen.values()}
+        assert not [secret for secret in secrets if secret in done.everything]
+        await _follows_its_repository(lab)
+        await _again(lab)
+        await _down(lab)
+
+
+async def _kill_in_each(lab: Any) -> None:
+    bundle, known = lab.root / "talos" / "talsecret.sops.yaml", b""
+    names = list(STAGES)
+    later = names[names.index("apply-config") + 1 :]
+    for stage in names:
+        # The VMs are there by then; planning them once more each time would prove nothing new.
+        words = ("--from", "apply-config") if stage in later else ()
+        events = await up_until(lab, at_stage(stage), *words)
+        assert at_stage(stage)(events[-1]), f"{stage} was never met: {events[-3:]}"
+        if bundle.exists():
+            known = known or bundle.read_bytes()
+            assert bundle.read_bytes() == known, "the cluster changed its keys"
+
+
+async def _follows_its_repository(lab: Any) -> None:
+    config = load(lab.root / "kubeconfig", "e2e")
+    assert config
+    async with KubeClient(config) as kube:
+        assert await kube.get(Ref("v1", "Secret", "talops-canary", "flux-system"))
+        assert await kube.get(Ref("apps/v1", "Deployment", "metrics-server", "kube-system"))
+
+
+async def _again(lab: Any) -> None:
+    """A second `up` finds nothing to do, and needs no Image Factory for it."""
+    await lab.world.factory.stop()
+    second = await lab.talops("up", "--yes", "-o", "json")
+    await lab.world.factory.start()
+    assert second.code == 0, second.everything
+    events = [json.loads(line) for line in second.out.splitlines()]
+    assert not [e for e in events if e["kind"] == "change_started"]
+    assert [e for e in events if e["kind"] == "note" and "on its storage already" in e["message"]]
+
+
+async def _down(lab: Any) -> None:
+    """Only the named cluster goes, wholly, and what stays is listed."""
+    wrong = await lab.talops("down", "--yes", "--cluster", "other")
+    assert wrong.code == 1
+    assert set(lab.vms()) == VMS
+    gone = await lab.talops("down", "--yes", "--cluster", "e2e", "--all-layers")
+    assert gone.code == 0, gone.everything
+    assert lab.vms() == {}
+    assert "nothing is left but the inventory" in gone.everything
 
 
 SHARDS = 8
@@ -49,23 +117,31 @@ SHARDS = 8
 @pytest.mark.chaos
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(SHARDS))
-async def test_killed_after_every_event(shard: int, make_lab: MakeLab) -> None:
+async def test_killed_after_every_event(shard: int, make_lab: MakeLab, tool: Tool) -> None:
     """Not a sample: each event of a bring-up in turn, until a run outlives its number of events."""
-    async with make_lab(control_planes=1, workers=1) as lab:
-        assert (await lab.talops("secrets", "init")).code == 0
+    async with make_lab(control_planes=1, workers=1, sealed=True) as lab:
+        lab.environment[MARK] = uuid.uuid4().hex
         number = shard + 1
-        while True:
-            seen = await up_until(lab, nth(number))
-            if len(seen) < number:
-                break
-            done = await lab.talops("up", "--yes")
-            assert done.code == 0, f"killed after event {number}: {done.everything}"
-            assert set(lab.vms()) == {"e2e-cp-1", "e2e-w-1"}, number
-            assert in_logs(lab.root, [lab.environment["PROXMOX_VE_API_TOKEN"]]) == []
-            gone = await lab.talops("down", "--yes", "--cluster", "e2e", "--force")
-            assert gone.code == 0, f"after event {number}: {gone.everything}"
-            assert lab.vms() == {}
-            number += SHARDS
+        with Watcher(lab.environment[MARK]) as watcher:
+            while await _killed_at(lab, number):
+                secrets = await known_secrets(lab, tool("sops"))
+                assert leaks_in_files(lab.root, secrets) == [], number
+                assert watcher.leaks(secrets) == [], number
+                number += SHARDS
+
+
+async def _killed_at(lab: Any, number: int) -> bool:
+    """Whether there was such an event; from nothing to nothing."""
+    seen = await up_until(lab, nth(number))
+    if len(seen) < number:
+        return False
+    done = await lab.talops("up", "--yes")
+    assert done.code == 0, f"killed after event {number}: {done.everything}"
+    assert set(lab.vms()) == VMS, number
+    gone = await lab.talops("down", "--yes", "--cluster", "e2e", "--force")
+    assert gone.code == 0, f"after event {number}: {gone.everything}"
+    assert lab.vms() == {}
+    return True
 
 
 def nth(number: int) -> Callable[[Event], bool]:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import json
-import re
+import shutil
+import socket
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
+from tests.e2e.conftest import Lab, kill_group
+from tests.statestore.running import running
 
 from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load
 from talops.kube.objects import Ref
+from talops.redaction import Secret
+from talops.statestore.stores import StoreAddress
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -21,15 +31,41 @@ KEPT = Ref("v1", "ConfigMap", "kept", "default")
 VMS = {"e2e-cp-1", "e2e-w-1"}
 
 
-async def test_lost_and_found(make_lab: MakeLab) -> None:
-    """`reset`, a lost state file, a Proxmox rebuilt from nothing: the same cluster every time."""
-    async with make_lab(control_planes=1, workers=1) as lab:
-        assert (await lab.talops("secrets", "init")).code == 0
-        await _fine(lab, "up", "--yes")
-        await _one_node(lab)
-        await _remember(lab)
-        await _lost_state(lab)
-        await _rebuilt_proxmox(lab)
+async def test_lost_and_found(make_lab: MakeLab, tmp_path: Path) -> None:
+    """`reset`, a lost state, a Proxmox rebuilt from nothing: the same cluster every time."""
+    store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
+    with running(store) as server:
+        async with make_lab(control_planes=1, workers=1, sealed=True) as lab:
+            states = f"{server.address}/homelab"
+            inventory = lab.root / "cluster.yaml"
+            inventory.write_text(inventory.read_text() + f"state: {{type: http, url: {states}}}\n")
+            await _one_run_at_a_time(lab, tmp_path / "elsewhere")
+            await _one_node(lab)
+            await _remember(lab)
+            await _lost_state(lab, states)
+            await _rebuilt_proxmox(lab)
+            await _dead_nodes(lab)
+
+
+async def _one_run_at_a_time(lab: Any, elsewhere: Path) -> None:
+    """A second machine is told who runs; after a kill -9 only the first one goes on by itself."""
+    shutil.copytree(lab.root, elsewhere)
+    second = Lab(lab.world, elsewhere, lab.environment)
+    process = await lab.start("up", "--yes", "-o", "json")
+    try:
+        assert process.stdout
+        assert json.loads(await process.stdout.readline())["kind"] == "run_started"
+        refused = await second.talops("up", "--yes")
+    finally:
+        kill_group(process)
+        await process.wait()
+    assert refused.code == 1, refused.everything
+    assert f"talops up by {getpass.getuser()}@{socket.gethostname()}" in refused.everything
+    assert f"pid {process.pid}" in refused.everything
+    dead = await second.talops("up", "--yes")
+    assert dead.code == 1, dead.everything
+    assert "talops state unlock e2e.run --id" in dead.everything
+    await _fine(lab, "up", "--yes")
 
 
 async def _fine(lab: Any, *words: str) -> Any:
@@ -67,17 +103,11 @@ async def _remember(lab: Any) -> None:
     await _fine(lab, "talos", "etcd", "snapshot", "snap.db")
 
 
-async def _lost_state(lab: Any) -> None:
-    """Both VMs' places are found again: one is imported, the reset one is made anew."""
-    state = lab.root / "infrastructure/02-platforms/e2e/terraform.tfstate"
-    state.unlink()
-    vm = lab.vms()["e2e-cp-1"]
-    card = vm.config["net0"]
-    vm.config["net0"] = re.sub(r"(..:){5}..", "BC:24:11:00:00:99", card)
-    refused = await lab.talops("recover", "--dry-run")
-    assert refused.code == 1, refused.everything
-    assert "has MAC BC:24:11:00:00:99 instead of" in refused.everything
-    vm.config["net0"] = card
+async def _lost_state(lab: Any, states: str) -> None:
+    """The VM that exists is noted down again and left alone; the reset one is made anew."""
+    async with httpx.AsyncClient() as client:
+        gone = await client.delete(f"{states}/02-platforms-e2e")
+    assert gone.status_code == httpx.codes.OK, gone.text
     done = await _fine(lab, "recover", "--yes", "-o", "json")
     changes = [e for e in map(json.loads, done.out.splitlines()) if e["kind"] == "change_started"]
     assert [c["target"] for c in changes if c["action"] == "import"][-1] == "VM e2e-cp-1"
@@ -100,6 +130,15 @@ async def _rebuilt_proxmox(lab: Any) -> None:
         kept = await kube.get(KEPT)
     assert kept is not None
     assert kept["data"] == {"kept": "yes"}
+
+
+async def _dead_nodes(lab: Any) -> None:
+    """Nobody answers: by force the VMs go all the same, and the state's entry is listed."""
+    for vm_id in (111, 121):
+        await lab.proxmox("POST", f"nodes/pve/qemu/{vm_id}/status/stop")
+    gone = await _fine(lab, "down", "--yes", "--cluster", "e2e", "--force", "--keep-state")
+    assert lab.vms() == {}
+    assert "left: state 02-platforms-e2e at" in gone.everything
 
 
 def _kube(lab: Any) -> KubeClient:

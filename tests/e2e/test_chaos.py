@@ -1,0 +1,179 @@
+"""Faults of every kind at once, in random order: a run converges, or says rightly why not."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.e2e.conftest import Lab, kill_group
+from tests.e2e.scanning import known_secrets, leaks_in_files
+from tests.statestore.running import Phoenix
+
+from talops.lab.faults import Fault
+from talops.lab.talos.faults import FaultBook
+from talops.lab.talos.faults import Faults as NodeFaults
+from talops.redaction import Secret
+from talops.statestore.stores import StoreAddress
+
+if TYPE_CHECKING:
+    import random
+    from pathlib import Path
+
+pytestmark = [pytest.mark.slow, pytest.mark.chaos, pytest.mark.timeout(3600)]
+
+MakeLab = Callable[..., contextlib.AbstractAsyncContextManager[Any]]
+RUNS = 50
+SHARDS = 10
+VMS = {"e2e-cp-1", "e2e-w-1"}
+ROUNDS = 6
+
+# Each with the words of which one must be in the message of a run that fails because of it.
+PROXMOX = {
+    "error": (Fault("error", path="/qemu", method="POST", status=500, times=2), ("500", "")),
+    "late error": (Fault("error", path="/qemu$", method="POST", when="after", times=1), ("",)),
+    "drop": (Fault("drop", path="/qemu", times=1, skip=1), ("",)),
+    "late drop": (Fault("drop", path="/status/start", when="after", times=1), ("",)),
+    "failing task": (Fault("task", task="qmcreate", step="config", message="got timeout"), ("",)),
+    "latency": (Fault("latency", path="/nodes", seconds=0.3, times=20), ("",)),
+    "locked": (Fault("vm-locked", vmid=111, times=3), ("locked",)),
+    "storage full": (Fault("storage-full", storage="local-lvm", times=2), ("space", "full")),
+    "token revoked": (Fault("token-revoked", times=4), ("401", "token", "authentication")),
+    "clock skew": (Fault("clock-skew", seconds=3600.0, times=50), ("clock", "certificate")),
+}
+NODES = {
+    "slow boot": NodeFaults(slow_boot=3.0),
+    "crash in installation": NodeFaults(crash_at="install"),
+    "crash in boot": NodeFaults(crash_at="boot"),
+    "network lost": NodeFaults(network_lost=True),
+    "refuses bootstrap": NodeFaults(refuse_bootstrap=True),
+    "clock skew": NodeFaults(clock_skew=900.0),
+}
+
+
+@dataclass(frozen=True)
+class Round:
+    """What happens during one `up`."""
+
+    proxmox: str | None
+    node: tuple[str, str] | None
+    kill_after: int | None
+    restart_states_after: int | None
+
+
+def draw(dice: random.Random) -> list[Round]:
+    """Some rounds with trouble; the last `up` has none and must succeed."""
+    return [
+        Round(
+            dice.choice([None, *PROXMOX]),
+            dice.choice([None, *((vm, kind) for vm in sorted(VMS) for kind in NODES)]),
+            dice.choice([None, dice.randrange(1, 140)]),
+            dice.choice([None, dice.randrange(1, 140)]),
+        )
+        for _ in range(dice.randrange(1, 4))
+    ]
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+async def test_mixed_faults(
+    shard: int, make_lab: MakeLab, tmp_path: Path, rng: random.Random, tool: Callable[[str], Path]
+) -> None:
+    """Fifty lives from nothing to nothing; nothing is lost, doubled or left in plain text."""
+    phoenix = Phoenix(StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}")))
+    try:
+        async with make_lab(control_planes=1, workers=1, sealed=True) as lab:
+            inventory = lab.root / "cluster.yaml"
+            states = f"http://127.0.0.1:{phoenix.port}/homelab"
+            inventory.write_text(inventory.read_text() + f"state: {{type: http, url: {states}}}\n")
+            for _number in range(RUNS // SHARDS):
+                rounds = draw(rng)
+                await _live(lab, phoenix, rounds)
+                secrets = await known_secrets(lab, tool("sops"))
+                assert leaks_in_files(lab.root, secrets) == []
+    finally:
+        phoenix.stop()
+
+
+async def _live(lab: Lab, phoenix: Phoenix, rounds: list[Round]) -> None:
+    for each in rounds:
+        await _up_in_trouble(lab, phoenix, each)
+    done = await lab.talops("up", "--yes")
+    if done.code and "talops recover" in done.everything + "talops state unlock":
+        done = await lab.talops("recover", "--yes")
+    assert done.code == 0, f"{rounds}\n{done.everything}"
+    assert set(lab.vms()) == VMS, rounds
+    again = await lab.talops("up", "--dry-run")
+    assert again.code == 0, f"{rounds}\n{again.everything}"
+    gone = await lab.talops("down", "--yes", "--cluster", "e2e", "--force")
+    assert gone.code == 0, f"{rounds}\n{gone.everything}"
+    assert lab.vms() == {}
+
+
+async def _up_in_trouble(lab: Lab, phoenix: Phoenix, each: Round) -> None:
+    faults, book = lab.world.faults, _nodes(lab)
+    if each.proxmox:
+        faults.add(PROXMOX[each.proxmox][0])
+    if each.node:
+        book.set(each.node[0], NODES[each.node[1]])
+    healing = asyncio.create_task(_heal(lab, each))
+    try:
+        code, said = await _watched(lab, phoenix, each)
+    finally:
+        healing.cancel()
+        await asyncio.gather(healing, return_exceptions=True)
+        faults.remove(None)
+        if each.node:
+            book.clear(each.node[0])
+    if code not in {0, None}:
+        diagnosed(each, said)
+
+
+async def _heal(lab: Lab, each: Round) -> None:
+    """Trouble of nodes passes after a while, as it does when somebody looks after them."""
+    await asyncio.sleep(15)
+    if each.node:
+        _nodes(lab).clear(each.node[0])
+
+
+def _nodes(lab: Lab) -> FaultBook:
+    host = lab.world.talos.host
+    assert host
+    return host.faults
+
+
+async def _watched(lab: Lab, phoenix: Phoenix, each: Round) -> tuple[int | None, str]:
+    """Exit code and last event of an `up`; None for one that was killed."""
+    process = await lab.start("up", "--yes", "-o", "json")
+    assert process.stdout
+    number, last = 0, ""
+    try:
+        async for line in process.stdout:
+            number, last = number + 1, line.decode()
+            if number == each.restart_states_after:
+                await asyncio.to_thread(phoenix.rise)
+            if number == each.kill_after:
+                return None, last
+        await process.wait()
+    finally:
+        kill_group(process)
+        await process.wait()
+        await process.communicate()
+    return process.returncode, last
+
+
+def diagnosed(each: Round, said: str) -> None:
+    """A run that failed says what, where and what to do next, and it fits what was wrong."""
+    event = json.loads(said)
+    assert event["kind"] == "run_finished", said
+    error = event["error"]
+    assert error, said
+    assert error["what"], said
+    assert "bug:" not in error["what"], said
+    assert error["hint"] or error["where"], said
+    if each.proxmox and not each.node and each.restart_states_after is None:
+        words = PROXMOX[each.proxmox][1]
+        assert any(word in json.dumps(error).lower() for word in words), (each, error)
