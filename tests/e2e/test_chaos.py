@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.e2e.conftest import Lab, kill_group
 from tests.e2e.scanning import known_secrets, leaks_in_files
-from tests.statestore.running import Phoenix
+from tests.e2e.states import remote_states
 
 from talops.lab.faults import Fault
 from talops.lab.talos.faults import FaultBook
 from talops.lab.talos.faults import Faults as NodeFaults
-from talops.redaction import Secret
-from talops.statestore.stores import StoreAddress
 
 if TYPE_CHECKING:
     import random
     from pathlib import Path
+
+    from tests.statestore.running import Phoenix
 
 pytestmark = [pytest.mark.slow, pytest.mark.chaos, pytest.mark.timeout(3600)]
 
@@ -83,19 +83,13 @@ async def test_mixed_faults(
     shard: int, make_lab: MakeLab, tmp_path: Path, rng: random.Random, tool: Callable[[str], Path]
 ) -> None:
     """Fifty lives from nothing to nothing; nothing is lost, doubled or left in plain text."""
-    phoenix = Phoenix(StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}")))
-    try:
-        async with make_lab(control_planes=1, workers=1, sealed=True) as lab:
-            inventory = lab.root / "cluster.yaml"
-            states = f"http://127.0.0.1:{phoenix.port}/homelab"
-            inventory.write_text(inventory.read_text() + f"state: {{type: http, url: {states}}}\n")
+    async with make_lab(control_planes=1, workers=1, sealed=True) as lab:
+        with remote_states(lab, tmp_path) as (phoenix, _):
             for _number in range(RUNS // SHARDS):
                 rounds = draw(rng)
                 await _live(lab, phoenix, rounds)
                 secrets = await known_secrets(lab, tool("sops"))
                 assert leaks_in_files(lab.root, secrets) == []
-    finally:
-        phoenix.stop()
 
 
 async def _live(lab: Lab, phoenix: Phoenix, rounds: list[Round]) -> None:

@@ -1,0 +1,30 @@
+"""A state server beside a lab, which can be killed and comes back, and an inventory for it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from tests.statestore.running import Phoenix
+
+from talops.redaction import Secret
+from talops.statestore.stores import StoreAddress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextlib.contextmanager
+def remote_states(lab: Any, folder: Path) -> Iterator[tuple[Phoenix, str]]:
+    """The server and the address of the project in it; the lab's own CA vouches for it."""
+    chain = str(lab.world.authority.issue("states", ["127.0.0.1"]))
+    store = StoreAddress(Secret(f"sqlite:{folder / 'states'}"))
+    server = Phoenix(store, "--tls-certificate", chain, "--tls-key", chain)
+    try:
+        url = f"https://127.0.0.1:{server.port}/homelab"
+        with (lab.root / "cluster.yaml").open("a", encoding="utf-8") as file:
+            file.write(f"state: {{type: http, url: '{url}', ca_file: lab-ca.pem}}\n")
+        yield server, url
+    finally:
+        server.stop()
