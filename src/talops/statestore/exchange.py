@@ -47,6 +47,17 @@ class Request:
         pairs = parse_qsl(self.query_string.decode("latin-1"), keep_blank_values=True)
         return next((value for key, value in pairs if key == name), "")
 
+    async def start(self, limit: int) -> tuple[bytes, bool]:
+        """The body, or the first pieces of one beyond `limit`, and whether more may follow."""
+        body, more = b"", True
+        while more and len(body) <= limit:
+            message = await self._receive()
+            if message["type"] != "http.request":
+                raise ClientGoneError
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        return body, more
+
     async def pieces(self) -> AsyncIterator[bytes]:
         more = True
         while more:

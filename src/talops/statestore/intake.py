@@ -58,13 +58,10 @@ class Intake:
     async def take(self, request: Request, state: str) -> Content:
         self._check_declared(request)
         expected = _declared_md5(request)
-        pieces = self._bounded(request)
-        start = bytearray()
-        async for piece in pieces:
-            start += piece
-            if len(start) > INLINE_LIMIT:
-                return await self._take_large(state, bytes(start), pieces, expected)
-        return self._take_small(state, bytes(start), expected)
+        start, more = await request.start(INLINE_LIMIT)
+        if len(start) <= INLINE_LIMIT:
+            return self._take_small(state, start, expected)
+        return await self._take_large(state, self._bounded(start, request, more=more), expected)
 
     def _take_small(self, state: str, body: bytes, expected: str) -> Content:
         md5 = hashlib.md5(body, usedforsecurity=False).hexdigest()
@@ -74,18 +71,17 @@ class Intake:
         sealed = seal.frame([body], last=True)
         return Content(marks, len(body), md5, seal.sealed_key, body=b"".join(sealed))
 
-    async def _take_large(
-        self, state: str, start: bytes, rest: AsyncIterator[bytes], expected: str
-    ) -> Content:
+    async def _take_large(self, state: str, pieces: AsyncIterator[bytes], expected: str) -> Content:
+        start = await anext(pieces)
         marks = marks_at_start(start)
         if marks and expected:
             # The digest proves that the sender's bytes arrived whole; parsing all of them again
             # would only repeat what the sender did.
-            return await self._stage(state, marks, _frames(_after(start, rest)), expected)
+            return await self._stage(state, marks, _frames(_after(start, pieces)), expected)
         async with self._whole:
-            body = b"".join([start, *[piece async for piece in rest]])
+            body = b"".join([start, *[piece async for piece in pieces]])
             marks = await asyncio.to_thread(marks_of, body)
-            return await self._stage(state, marks, _frames(_alone(body)), expected)
+            return await self._stage(state, marks, _frames(_after(body)), expected)
 
     async def _stage(
         self, state: str, marks: Marks, frames: AsyncIterator[_Frame], expected: str
@@ -117,8 +113,13 @@ class Intake:
         if text.isdigit() and int(text) > self.limit:
             raise self._too_large()
 
-    async def _bounded(self, request: Request) -> AsyncIterator[bytes]:
-        size = 0
+    async def _bounded(self, start: bytes, request: Request, *, more: bool) -> AsyncIterator[bytes]:
+        size = len(start)
+        if size > self.limit:
+            raise self._too_large()
+        yield start
+        if not more:
+            return
         async for piece in request.pieces():
             size += len(piece)
             if size > self.limit:
@@ -164,14 +165,11 @@ async def _frames(pieces: AsyncIterator[bytes]) -> AsyncIterator[_Frame]:
     yield frame, True
 
 
-async def _after(start: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _after(start: bytes, rest: AsyncIterator[bytes] | None = None) -> AsyncIterator[bytes]:
     yield start
-    async for piece in rest:
-        yield piece
-
-
-async def _alone(body: bytes) -> AsyncIterator[bytes]:
-    yield body
+    if rest is not None:
+        async for piece in rest:
+            yield piece
 
 
 def _declared_md5(request: Request) -> str:

@@ -195,10 +195,8 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 
 async def _small_body(request: Request) -> bytes:
-    body = b""
-    async for piece in request.pieces():
-        body += piece
-        if len(body) > LOCK_LIMIT:
-            answer = refusal(413, "a lock document is not that large")
-            raise RefusedError(Response(413, answer.body, answer.headers, unread=True))
+    body, _ = await request.start(LOCK_LIMIT)
+    if len(body) > LOCK_LIMIT:
+        answer = refusal(413, "a lock document is not that large")
+        raise RefusedError(Response(413, answer.body, answer.headers, unread=True))
     return body
