@@ -19,13 +19,15 @@ from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from tests.statestore.postgres_server import PostgresServer
 
 OWNERS = 4
 FEW, MANY = 4, 200
+# The few of every run write less: each kill waits for somebody's write.
+LARGEST = {FEW: 2 * soak.MB, MANY: 10 * soak.MB}
 KEEP = ("--keep-versions", "3")
 kills = pytest.mark.parametrize(
     "kills",
@@ -38,19 +40,20 @@ kills = pytest.mark.parametrize(
 
 @contextlib.asynccontextmanager
 async def soaking(
-    ports: list[int], rng: random.Random
-) -> AsyncIterator[Callable[[int], AsyncIterator[None]]]:
+    ports: list[int], rng: random.Random, kills: int
+) -> AsyncIterator[AsyncIterator[None]]:
     """Owners and a watcher at work; leaving checks that they found nothing wrong.
 
     Gives the moments at which something may be killed.
     """
-    owners = [soak.Owner(f"s{n}", ports, rng) for n in range(OWNERS)]
+    sizes = (10 * soak.KB, LARGEST[kills])
+    owners = [soak.Owner(f"s{n}", ports, rng, sizes) for n in range(OWNERS)]
 
     async def progress(owner: soak.Owner, before: int) -> Ready[None] | NotYet:
         return Ready(None) if owner.writes > before else NotYet(f"{owner.state} waits for a write")
 
-    async def moments(count: int) -> AsyncIterator[None]:
-        for number in range(count):
+    async def moments() -> AsyncIterator[None]:
+        for number in range(kills):
             # Somebody's progress first, or nothing would be at stake; and everybody's in turn, or
             # kill after kill could starve the owner of the largest body for good.
             owner = owners[number % OWNERS]
@@ -69,7 +72,7 @@ async def soaking(
             group.create_task(owner.work(stop))
         reads = group.create_task(soak.watch([o.state for o in owners], ports, stop))
         try:
-            yield moments
+            yield moments()
         finally:
             stop.set()
     assert all(owner.writes for owner in owners)
@@ -82,8 +85,8 @@ async def test_a_killed_server(tmp_path: Path, rng: random.Random, kills: int) -
     store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
     server = await asyncio.to_thread(Phoenix, store, *KEEP)
     try:
-        async with soaking([server.port], rng) as moments:
-            async for _ in moments(kills):
+        async with soaking([server.port], rng, kills) as moments:
+            async for _ in moments:
                 await asyncio.to_thread(server.rise)
     finally:
         await asyncio.to_thread(server.stop)
@@ -97,8 +100,8 @@ async def test_a_killed_replica(
     store = StoreAddress(Secret(postgres_server.new_database()))
     servers = [await asyncio.to_thread(Phoenix, store, *KEEP) for _ in "ab"]
     try:
-        async with soaking([server.port for server in servers], rng) as moments:
-            async for _ in moments(kills):
+        async with soaking([server.port for server in servers], rng, kills) as moments:
+            async for _ in moments:
                 await asyncio.to_thread(rng.choice(servers).rise)
     finally:
         for server in servers:
@@ -111,8 +114,8 @@ async def test_a_crashed_database(rng: random.Random, kills: int) -> None:
     with postgres() as database:
         store = StoreAddress(Secret(database.address))
         with running.running(store, *KEEP) as server:
-            async with soaking([server.port], rng) as moments:
-                async for _ in moments(kills):
+            async with soaking([server.port], rng, kills) as moments:
+                async for _ in moments:
                     await asyncio.to_thread(_crash, database)
 
 
