@@ -110,9 +110,9 @@ class Client:
             with pytest.raises(LostError):
                 await self.rng.choice(self.wires).ask(method, path, body, drop=True)
         first = await self.rng.choice(self.wires).ask(method, path, body)
-        if first.status == 423:  # by the time of a second one the lock may be free
-            return first
         again = await self.rng.choice(self.wires).ask(method, path, body)
+        if first.status == 423:  # the lock may be free meanwhile, or held by another
+            return again
         assert (again.status, again.body) == (first.status, first.body), (method, path)
         return first
 
