@@ -103,7 +103,7 @@ class Intake:
             _check_end(end)
             blob = await staging.finish()
         except BaseException:
-            await asyncio.wait([writing])
+            await asyncio.gather(writing, return_exceptions=True)
             await staging.abort()
             raise
         return Content(marks, size, digest.hexdigest(), seal.sealed_key, blob)

@@ -77,7 +77,12 @@ class PartStaging:
         rows = await asyncio.to_thread(self._rows, make)
         with translated():
             await self._lazy_pool.copy_to_table(
-                "talops_part", source=_alone(rows), columns=("blob", "n", "data"), format="binary"
+                "talops_part",
+                # A buffer on purpose: asyncpg sends an iterator's pieces between waits for room on
+                # the connection, and never wakes from them when the connection is lost.
+                source=memoryview(rows),
+                columns=("blob", "n", "data"),
+                format="binary",
             )
 
     def _rows(self, make: Make) -> bytes:
@@ -106,7 +111,3 @@ class PartStaging:
         # What cannot be removed now goes with the sweep.
         with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError):
             await self._lazy_pool.execute(sql.DISCARD, self._blob)
-
-
-async def _alone(data: bytes) -> AsyncIterator[bytes]:
-    yield data

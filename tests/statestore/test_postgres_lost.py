@@ -1,0 +1,93 @@
+"""A database that goes away in the middle of an upload."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.statestore.helpers import content_of, draft_of, staged, state_body
+
+from talops.errors import UnreachableError
+from talops.redaction import Secret
+from talops.statestore.postgres import PostgresStore
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.statestore.postgres_server import PostgresServer
+
+    from talops.statestore.store import Staging
+
+pytestmark = pytest.mark.slow
+MB = 1024 * 1024
+STATE = "homelab/platform"
+
+
+@dataclass
+class Line:
+    """A way to the database that can fill up, and be cut."""
+
+    port: int
+    flowing: asyncio.Event = field(default_factory=asyncio.Event)
+    ends: list[asyncio.StreamWriter] = field(default_factory=list)
+
+    async def join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        theirs, ours = await asyncio.open_connection("127.0.0.1", self.port)
+        self.ends += [writer, ours]
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._carry(reader, ours))
+            group.create_task(self._carry(theirs, writer))
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(64 * 1024):
+                await self.flowing.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    def cut(self) -> None:
+        for end in self.ends:
+            end.transport.abort()
+        self.ends.clear()
+        self.flowing.set()
+
+
+@contextlib.asynccontextmanager
+async def line_to(port: int) -> AsyncIterator[tuple[Line, int]]:
+    line = Line(port)
+    line.flowing.set()
+    server = await asyncio.start_server(line.join, "127.0.0.1", 0)
+    yield line, server.sockets[0].getsockname()[1]
+    line.cut()
+    server.close()
+    await server.wait_closed()
+
+
+async def test_a_connection_lost_while_it_is_full(postgres_server: PostgresServer) -> None:
+    """An upload that waits for room fails at once when the database goes, and can be repeated."""
+    async with line_to(postgres_server.port) as (line, port):
+        own = f":{postgres_server.port}/"
+        address = postgres_server.new_database().replace(own, f":{port}/")
+        store = await PostgresStore.open(Secret(address))
+        staging = await store.stage()
+        line.flowing.clear()
+        writing = asyncio.create_task(_write(staging, bytes(32 * MB)))
+        done, _ = await asyncio.wait([writing], timeout=1)
+        assert not done, "all of it fitted on the way"
+        line.cut()
+        with pytest.raises(UnreachableError):
+            async with asyncio.timeout(30):
+                await writing
+        await staging.abort()
+        body = state_body(1, padding=2 * MB)
+        await store.write(STATE, draft_of(body, blob=await staged(store, body)))
+        assert await content_of(store, STATE) == body
+        await store.close()
+
+
+async def _write(staging: Staging, data: bytes) -> None:
+    await staging.write(lambda: [data])
