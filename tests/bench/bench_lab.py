@@ -104,8 +104,8 @@ def _read(number: int) -> str:
         "/cluster/resources?type=vm",
         f"{NODE}/qemu/{vmid}/config",
         f"{NODE}/qemu/{vmid}/status/current",
-        f"{NODE}/storage/local-lvm/content/local-lvm:vm-{vmid}-disk-0",
-        f"{NODE}/storage/local-lvm/content/local-lvm:vm-{vmid}-disk-1",
+        "/cluster/resources?type=vm",
+        f"{NODE}/storage/local-lvm/content/local-lvm:vm-{vmid}-disk-{number % 2}",
     )
     return paths[number % len(paths)]
 

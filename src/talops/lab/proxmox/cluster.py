@@ -54,7 +54,8 @@ def _resources(call: Call, wanted: str | None) -> RawJson:
         others += [node_row(call, name) for name in call.pve.nodes]
     if wanted in {None, "storage"}:
         others += _storages(call)
-    return RawJson(("[" + ",".join([*rows, *map(json.dumps, others)]) + "]").encode())
+    listed = ",".join([*rows, *map(json.dumps, others)])
+    return RawJson(f'{{"data":[{listed}]}}'.encode())
 
 
 def _vms(call: Call) -> list[str]:

@@ -62,7 +62,7 @@ class Hypervisor:
         self.trust = trust
         self.addresses: dict[str, str] = addresses or {}
         self.fingerprint = ""
-        self.last_resources: tuple[tuple[object, ...], RawJson] = ((), RawJson(b"[]"))
+        self.last_resources: tuple[tuple[object, ...], RawJson] = ((), RawJson(b""))
         self.store = Store(state / "state.db")
         self.clock = Clock(faults, spec.name)
         self.locks = Locks(patience)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 PREFIX = "/api2/json"
 READS = frozenset({"GET", "HEAD"})
+HEADERS = {"Content-Type": "application/json;charset=UTF-8", "Server": "pve-api-daemon/3.0"}
 
 
 class Dropped(Exception):  # noqa: N818  (no error: the connection just ends)
@@ -84,7 +85,9 @@ class Api:
         data = await self._perform(request, path.removeprefix(PREFIX))
         self._pve.store.commit()
         self._fail("after", facts)
-        return _reply(200, "OK", data if isinstance(data, RawJson) else {"data": data})
+        if isinstance(data, RawJson):
+            return _reply_kept(request, data)
+        return _reply(200, "OK", {"data": data})
 
     def _fail(self, when: str, facts: dict[str, Any]) -> None:
         """Before the work the caller is right that nothing happened; after it, wrong."""
@@ -174,20 +177,17 @@ async def _read_multipart(
     return fields, upload
 
 
-def _reply(status: int, reason: str, body: dict[str, Any] | RawJson) -> web.Response:
+def _reply_kept(request: web.BaseRequest, kept: RawJson) -> web.Response:
+    if "gzip" not in request.headers.get("Accept-Encoding", ""):
+        return web.Response(body=kept.text, headers=HEADERS)
+    return web.Response(body=kept.packed, headers={**HEADERS, "Content-Encoding": "gzip"})
+
+
+def _reply(status: int, reason: str, body: dict[str, Any]) -> web.Response:
     # The reason phrase is Proxmox' error message, and clients read it: one line, no control codes.
     line = reason.splitlines()[0] if reason else ""
-    content = (
-        b'{"data":' + body.text + b"}"
-        if isinstance(body, RawJson)
-        else json.dumps(body, separators=(",", ":")).encode()
-    )
-    return web.Response(
-        status=status,
-        reason=line,
-        body=content,
-        headers={"Content-Type": "application/json;charset=UTF-8", "Server": "pve-api-daemon/3.0"},
-    )
+    content = json.dumps(body, separators=(",", ":")).encode()
+    return web.Response(status=status, reason=line, body=content, headers=HEADERS)
 
 
 def _drop(request: web.BaseRequest) -> web.StreamResponse:

@@ -1,0 +1,121 @@
+"""A hundred VMs by `talops infra apply`, beside the same plan applied by OpenTofu alone.
+
+talops judges the plan first and ends with a second plan that must be empty. That costs the same
+however long Proxmox works, so the bound is for a host whose tasks take their time; what is left
+when they take none is shown too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.bench.figure import Figure
+
+from talops.lab.provider import mirror
+from talops.render.tree import PROVIDER_VERSION
+from talops.toolchain.install import Toolchain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WORKERS, PARALLELISM = 99, "10"
+LAYER = "infrastructure/02-platforms/demo"
+PLAN = ".talops/infra/02-platforms-demo.tfplan"
+
+
+# Seconds per step of a task: a VM is made in about two and started in half of one.
+MODEST = 0.3
+
+
+def figures() -> Iterator[Figure]:
+    for pace, bound in ((MODEST, 1.3), (0.0, None)):
+        alone, ours = _measured(pace)
+        host = f"tasks of {pace:g} s a step" if pace else "tasks that take no time"
+        yield Figure(f"infra: 100 VMs, {host}, tofu alone", alone, "s")
+        yield Figure(f"infra: 100 VMs, {host}, talops", ours, "s")
+        yield Figure(f"infra: talops beside tofu, {host}", ours / alone, "x", bound)
+
+
+def _measured(pace: float) -> tuple[float, float]:
+    with tempfile.TemporaryDirectory(prefix="talops-bench-") as scratch:
+        site = Site.make(Path(scratch), pace)
+        try:
+            return _measure(site)
+        finally:
+            site.talops("lab", "stop", "--dir", str(site.lab))
+
+
+@dataclass(frozen=True)
+class Site:
+    """An inventory for a lab of its own; `environment` is what both programs get."""
+
+    root: Path
+    lab: Path
+    tofu: Path
+    environment: dict[str, str]
+
+    @classmethod
+    def make(cls, scratch: Path, pace: float) -> Site:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("TF_", "PROXMOX_VE_"))}
+        tofu = asyncio.run(Toolchain(os.environ).ensure("tofu")).path
+        site = cls(scratch / "site", scratch / "lab", tofu, kept)
+        site.root.mkdir()
+        place = ("--dir", str(site.lab))
+        lab = ("--detach", "--pace", str(pace), "-o", "json")
+        details = json.loads(site.talops("lab", "proxmox", *place, *lab))
+        given = os.environ.get("TALOPS_PROVIDER_MIRROR")
+        source = Path(given) if given else None
+        chosen = asyncio.run(mirror.choose(scratch / "m", PROVIDER_VERSION, given=source))
+        config = scratch / "cli.tfrc"
+        config.write_text(mirror.cli_config(chosen.directory), encoding="utf-8")
+        site.environment.update(
+            TF_CLI_CONFIG_FILE=str(config),
+            PROXMOX_VE_ENDPOINT=details["proxmox"]["hosts"][0]["endpoint"],
+            PROXMOX_VE_API_TOKEN=details["proxmox"]["api_token"],
+            SSL_CERT_FILE=details["ca_file"],
+        )
+        counts = ("--control-planes", "1", "--workers", str(WORKERS))
+        site.talops("lab", "inventory", *place, *counts)
+        # A state in plain text: what stretching its passphrase costs is not the question here.
+        (site.root / "infrastructure" / "secrets.sops.yaml").unlink()
+        site.talops("configure")
+        return site
+
+    def talops(self, *words: str, fine: tuple[int, ...] = (0,)) -> str:
+        command = [sys.executable, "-m", "talops", "-C", str(self.root), *words]
+        return self._run(command, self.root, fine)
+
+    def alone(self, *words: str) -> str:
+        return self._run([str(self.tofu), *words], self.root / LAYER, (0,))
+
+    def _run(self, command: list[str], where: Path, fine: tuple[int, ...]) -> str:
+        done = subprocess.run(
+            command, cwd=where, env=self.environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode not in fine:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr}{done.stdout}")
+        return done.stdout
+
+
+def _measure(site: Site) -> tuple[float, float]:
+    """Seconds of `tofu apply` and of `talops infra apply`, from an empty host each."""
+    differs = (2,)
+    site.talops("infra", "init")
+    site.talops("infra", "plan", fine=differs)
+    started = time.monotonic()
+    site.alone("apply", "-input=false", f"-parallelism={PARALLELISM}", str(site.root / PLAN))
+    alone = time.monotonic() - started
+    site.talops("infra", "destroy", "--everything")
+    site.talops("infra", "plan", fine=differs)
+    started = time.monotonic()
+    site.talops("infra", "apply", "--parallelism", PARALLELISM)
+    return alone, time.monotonic() - started
