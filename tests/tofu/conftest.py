@@ -150,9 +150,14 @@ def make_site(
         started.append(True)
         counts = ("--control-planes", str(control_planes), "--workers", str(workers))
         talops.ok("lab", "inventory", *place, *counts)
+        details = json.loads(out)
+        # The token by the environment and a state in plain text: opening the encrypted file and
+        # stretching a passphrase would take most of the time of every command here.
+        (root / "infrastructure" / "secrets.sops.yaml").unlink()
+        talops.environment["PROXMOX_VE_API_TOKEN"] = details["proxmox"]["api_token"]
         talops.ok("configure")
         talops.ok("infra", "init")
-        return LabSite(talops, lab, json.loads(out))
+        return LabSite(talops, lab, details)
 
     yield make
     if started:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from talops.tofu.judge import Judged
 
 # As many attempts as usual, without the pauses.
-CONDUCT = Conduct(pauses=(0.0, 0.0, 0.0))
+PAUSES = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Site:
 
     home: Home
 
-    def applier(self, policy: Policy | None = None) -> Applier:
+    def applier(self, policy: Policy | None = None, *, destroy: bool = False) -> Applier:
         """A new one each time: as a new run has it."""
         run, (layer,) = self.home.run, self.home.run.layers
-        conduct = Conduct(policy or Policy(), pauses=CONDUCT.pauses)
+        conduct = Conduct(policy or Policy(), destroy=destroy, pauses=PAUSES)
         return layer_applier(run.root, run.engine(layer), run.variables(layer), conduct)
 
     async def judged(self) -> dict[str, Judged]:
@@ -56,7 +56,7 @@ class Site:
         saved = run.saved(layer)
         if not await run.engine(layer).plan(saved, destroy=destroy):
             return
-        await self.applier(policy).apply(saved)
+        await self.applier(policy, destroy=destroy).apply(saved)
         if not destroy:
             await self.applier().no_drift(saved)
 
