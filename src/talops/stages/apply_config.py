@@ -57,9 +57,13 @@ class ApplyConfig:
         self._site = site
         self._secrets = secrets
         self._report = report
-        self.patience = site.limits.boot
         self._one_control_plane = asyncio.Lock()
         self._made: tuple[Fleet, dict[str, MachineConfig]] | None = None
+
+    @property
+    def patience(self) -> float:
+        """A node that reboots comes back."""
+        return self._site.limits.boot
 
     async def observe(self) -> Facts | Absent:
         if await self._secrets.read() is None:

@@ -65,8 +65,12 @@ class Bootstrap:
         self._site = site
         self._secrets = secrets
         self._report = report
-        self.patience = site.limits.boot
         self._fleet: Fleet | None = None
+
+    @property
+    def patience(self) -> float:
+        """A control plane that reboots comes back."""
+        return self._site.limits.boot
 
     @property
     def _planes(self) -> tuple[Node, ...]:
