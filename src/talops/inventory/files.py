@@ -145,7 +145,12 @@ class NodeFile(Section):
     extensions: list[Text] | None = Field(None, description="More extensions for this node.")
     mtu: Mtu | None = Field(None, description="MTU.")
     secureboot: bool | None = Field(None, description="Boot with SecureBoot.")
-    encrypt_disk: bool | None = Field(None, description="Encrypt with a key in the TPM.")
+    encrypt_disk: bool | None = Field(
+        None,
+        description="Encrypt the system volumes: with a key in the TPM where `secureboot` is on, "
+        "else with one derived from the node's id (which protects a disk that is sent away, "
+        "not a stolen machine).",
+    )
     kernel_modules: list[Text] | None = Field(None, description="Kernel modules to load.")
     host: Text | None = Field(None, description="Proxmox node; proxmox_node if absent.")
     pool: Text | None = Field(None, description="Proxmox pool.")

@@ -55,6 +55,11 @@ class Journal:
         self.event(event, actor)
         self.kmsg(f"{name} sequence: {f'failed: {error}' if error else _verb(start=start)}")
 
+    def task(self, name: str, *, actor: str = "") -> None:
+        """`talosctl reset` and `shutdown` wait for the task stopAllServices, by this very name."""
+        kind = machine_pb2.TaskEvent
+        self.event(kind(task=name, action=kind.START), actor)
+
     def phase(self, name: str, *, start: bool, actor: str = "") -> None:
         kind = machine_pb2.PhaseEvent
         self.event(kind(phase=name, action=kind.START if start else kind.STOP), actor)

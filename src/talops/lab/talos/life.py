@@ -112,6 +112,7 @@ class Life:
                 record_installation(node, wish.image)
         grace = 0.0 if wish.force else 5.0
         async with phase(node, "stop", node.settings.timing.stop):
+            node.journal.task("stopAllServices", actor=wish.actor)
             node.journal.sequence(wish.kind, start=False, actor=wish.actor)
             await asyncio.sleep(_LAST_WORDS)
             await self._halt(grace=grace)

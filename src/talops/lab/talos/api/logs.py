@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from google.protobuf.empty_pb2 import Empty
 
+_LINES = 500
+
 
 class LogsApi(Api):
     """machine.MachineService: Logs, LogsContainers, Dmesg, Events."""
@@ -28,13 +30,28 @@ class LogsApi(Api):
         journal, service = self.node.journal, request.id
         if service not in journal.logs and self.node.services.get(service) is None:
             raise GRPCError(Status.UNKNOWN, f'log "{service}" was not registered')
-        feed = journal.logs.setdefault(service, Feed(500))
+        for written in self._of_program(service, request.tail_lines):
+            yield common_pb2.Data(bytes=written)
+        feed = journal.logs.setdefault(service, Feed(_LINES))
         if request.follow:
             async for line in feed.follow(request.tail_lines):
                 yield common_pb2.Data(bytes=line.encode())
         else:
             for line in feed.items(request.tail_lines):
                 yield common_pb2.Data(bytes=line.encode())
+
+    def _of_program(self, service: str, tail: int) -> list[bytes]:
+        """What a real program has written; its newest lines are enough for anybody."""
+        store = self.node.store
+        files = {
+            "etcd": store.etcd / "etcd.log",
+            "kube-apiserver": store.kubernetes / "kube-apiserver.log",
+        }
+        file = files.get(service)
+        if file is None or not file.exists():
+            return []
+        lines = file.read_bytes().splitlines(keepends=True)
+        return lines[-(tail if 0 < tail < _LINES else _LINES) :]
 
     async def logs_containers(self, _: Empty) -> machine_pb2.LogsContainer:
         return machine_pb2.LogsContainer(ids=sorted(self.node.journal.logs))
