@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from talops.stages.site import Site
 
 
+# Of the reasons why a cluster is not ready yet; the first may only be the effect of the second.
+SHOWN = 3
+
+
 def verify_checks(reach: Reach) -> list[Check]:
     """What can be seen; nothing is touched."""
     return [
@@ -115,8 +119,8 @@ class Verify:
         await self._show_nodes()
         if not wrong:
             return Ready(results)
-        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        return NotYet(f"{wrong[0]}{more}")
+        more = f" (and {len(wrong) - SHOWN} more)" if len(wrong) > SHOWN else ""
+        return NotYet("; ".join(map(str, wrong[:SHOWN])) + more)
 
     async def _show_nodes(self) -> None:
         seen = await self._reach.kube_nodes()

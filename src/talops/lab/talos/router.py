@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from grpclib.const import Cardinality, Handler, Status
 from grpclib.exceptions import GRPCError
 
-from talops.errors import TalopsError
+from talops.errors import TalopsError, UnreachableError
 from talops.lab.talos import rbac
 from talops.lab.talos.api import APIS
 from talops.lab.talos.call import Call
@@ -257,4 +257,7 @@ class _translated(contextlib.AbstractContextManager[None]):  # noqa: N801  (used
 
     def __exit__(self, _: object, error: object, __: object) -> None:
         if isinstance(error, TalopsError):
-            raise GRPCError(Status.UNKNOWN, error.what) from error
+            # A program that does not listen yet is what a Go client calls Unavailable.
+            away = isinstance(error, UnreachableError)
+            status = Status.UNAVAILABLE if away else Status.UNKNOWN
+            raise GRPCError(status, error.what) from error
