@@ -1,93 +1,144 @@
-"""init and import, killed at every start of sops: nothing plain is left, nothing is lost."""
+"""Every secrets command, killed at its steps: nothing plain is left, nothing is lost."""
 
 from __future__ import annotations
 
 import asyncio
-import shlex
+import secrets
+import shutil
 import subprocess
-import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.dying import KILLED, Place
 
-from talops.secrets.age import load_keys
-from talops.secrets.importing import import_credentials
+from talops.redaction import Secret
+from talops.secrets.age import KeyRing, load_keys
+from talops.secrets.check import check_repository
 from talops.secrets.init import init
 from talops.secrets.sops import Sops
 from talops.secrets.vault import Vault
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-PLAIN = "the-only-plain-password"
-STEPS = """
-import asyncio, sys
-from dataclasses import replace
-from pathlib import Path
-from talops.secrets.age import load_keys
-from talops.secrets.importing import import_credentials
-from talops.secrets.init import init
-from talops.secrets.sops import Sops
-from talops.secrets.vault import Vault
-
-async def main(program, root):
-    sops = Sops(program, root, load_keys(root / "age.key"))
-    made = await init(sops, root / "age.key", hook=False)
-    await import_credentials(Vault.of(made.sops), root / "cluster.yaml")
-
-asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
-"""
+NAME = "tfstate_password"
+SAMPLE = 2  # of the steps of each command
 
 
-def deadly_sops(path: Path, program: Path, number: int) -> Path:
-    """Kills the process that started it at its n-th start."""
-    count = shlex.quote(f"{path}.count")
-    path.write_text(
-        f"#!/bin/sh\necho x >>{count}\n"
-        f'[ "$(wc -l <{count})" -eq {number} ] && kill -9 $PPID\n'
-        f'exec {shlex.quote(str(program))} "$@"\n'
-    )
-    path.chmod(0o755)
-    return path
+@dataclass(frozen=True)
+class Command:
+    """`ready`: init was done, and an older value is kept. `plain`: where the value may be."""
+
+    words: tuple[str, ...]
+    ready: bool = True
+    by_stdin: bool = False
+    in_inventory: bool = False
+    kept_before: bool = False
+    plain: frozenset[str] = frozenset()
 
 
-def files_with(root: Path, text: str) -> list[str]:
-    return sorted(p.name for p in root.rglob("*") if p.is_file() and text in p.read_text())
+COMMANDS = {
+    "init": Command(("secrets", "init"), ready=False),
+    "set": Command(("secrets", "set", NAME), by_stdin=True),
+    "import": Command(("secrets", "import"), in_inventory=True, plain=frozenset({"cluster.yaml"})),
+    "rotate": Command(("secrets", "rotate"), kept_before=True),
+    "edit": Command(("secrets", "edit")),
+}
 
 
-async def finish(program: Path, root: Path) -> str:
-    made = await init(
-        Sops(program, root, load_keys(root / "age.key")), root / "age.key", hook=False
-    )
-    await import_credentials(Vault.of(made.sops), root / "cluster.yaml")
-    return (await Vault.of(made.sops).read())["tfstate_password"].reveal()
+class Scene:
+    """A repository as the command finds it; made once, copied for every death."""
+
+    def __init__(self, folder: Path, sops: Path, command: Command) -> None:
+        self.command = command
+        self.value = secrets.token_urlsafe(24)
+        self._folder, self._sops = folder, sops
+        self._origin = folder / "origin"
+        self._origin.mkdir()
+        subprocess.run(["git", "init", "--quiet", str(self._origin)], check=True, timeout=30)
+        text = f"{NAME}: {self.value}\n" if command.in_inventory else ""
+        (self._origin / "cluster.yaml").write_text(f"cluster_name: a\n{text}")
+        if command.ready:
+            asyncio.run(self._prepare())
+
+    async def _prepare(self) -> None:
+        bare = Sops(self._sops, self._origin)
+        made = await init(bare, self._origin / "age.key")
+        if self.command.kept_before:
+            await Vault.of(made.sops).write({NAME: Secret(self.value)})
+        await Vault.of(made.sops).write({"older": Secret("an-older-value")})
+
+    def place(self, name: str) -> Place:
+        folder = self._folder / name
+        shutil.copytree(self._origin, folder / "repo")
+        keys = load_keys(folder / "repo" / "age.key")
+        known = [key.identity.reveal() for key in keys.keys] if keys else []
+        place = Place(folder / "repo", folder, (self.value, *known))
+        place.spy("sops", self._sops)
+        # The value comes out of a file: a shell's own printf is no process with arguments.
+        (folder / "value").write_text(self.value)
+        editor = folder / "bin" / "editor"
+        editor.write_text(
+            f"#!/bin/sh\nread -r value <{folder}/value\n"
+            f'grep -q {NAME} "$1" || printf \'{NAME}: %s\\n\' "$value" >>"$1"\n'
+        )
+        editor.chmod(0o755)
+        return place
+
+    def run(self, place: Place, *, die_at: int = 0) -> int:
+        given = self.value if self.command.by_stdin else ""
+        return place.run([*self.command.words], die_at=die_at, given=given)
+
+    def look_after_death(self, place: Place) -> None:
+        """The value only where it was before; the key only in its file, or one like it."""
+        assert place.holders(self.value) <= self.command.plain
+        for name in place.holders("AGE-SECRET-KEY-1") - {"age.key"}:
+            left = place.root / name
+            assert name.startswith(".age.key.")
+            assert left.stat().st_mode & 0o777 == 0o600
+            ignored = ["git", "-C", str(place.root), "check-ignore", "--quiet", name]
+            assert subprocess.run(ignored, check=False, timeout=30).returncode == 0
+
+    async def look_at_the_end(self, place: Place) -> None:
+        """As if nobody had ever been killed."""
+        ring = load_keys(place.root / "age.key")
+        assert ring
+        assert ring.rotating_to is None
+        assert place.holders("AGE-SECRET-KEY-1") == {"age.key"}
+        assert place.holders(self.value) == set()
+        sops = Sops(self._sops, place.root, KeyRing(ring.keys))
+        kept = await Vault.of(sops).read()
+        assert "state_encryption_passphrase" in kept
+        if self.command.ready:
+            assert kept["older"].reveal() == "an-older-value"
+            assert kept[NAME].reveal() == self.value
+        assert await check_repository(sops) == []
 
 
+@pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize(
-    "stride", [3, pytest.param(1, marks=pytest.mark.chaos)], ids=["sample", "everywhere"]
+    "every", [False, pytest.param(True, marks=pytest.mark.chaos)], ids=["sample", "everywhere"]
 )
-def test_nothing_plain_is_left_by_a_kill(
-    tool: Callable[[str], Path], tmp_path: Path, stride: int
+def test_killed_at_any_step(
+    tool: Callable[[str], Path], tmp_path: Path, rng: random.Random, name: str, every: bool
 ) -> None:
-    """Until it is proven to be encrypted the password stays in cluster.yaml, and only there."""
-    program, number = tool("sops"), 1 - stride
-    while True:
-        number += stride
-        assert number < 40
-        root = tmp_path / f"repo{number}"
-        root.mkdir()
-        (root / "cluster.yaml").write_text(f"cluster_name: a\ntfstate_password: {PLAIN}\n")
-        deadly = deadly_sops(tmp_path / f"sops{number}", program, number)
-        command = [sys.executable, "-c", STEPS, str(deadly), str(root)]
-        code = subprocess.run(command, check=False, timeout=60).returncode
-        if code == 0:
-            break
-        assert code == -9
-        assert files_with(root, PLAIN) == ["cluster.yaml"]
-        assert files_with(root, "AGE-SECRET-KEY-1") == ["age.key"]
-        assert asyncio.run(finish(program, root)) == PLAIN
-        assert files_with(root, PLAIN) == []
-    assert number > 4
+    """No plain file, argument or environment holds a secret; running again completes it."""
+    scene = Scene(tmp_path, tool("sops"), COMMANDS[name])
+    whole = scene.place("whole")
+    assert scene.run(whole) == 0
+    asyncio.run(scene.look_at_the_end(whole))
+    total = whole.steps
+    assert total > 5
+    steps = range(1, total + 1) if every else rng.sample(range(1, total + 1), SAMPLE)
+    for step in steps:
+        place = scene.place(f"step{step}")
+        assert scene.run(place, die_at=step) == KILLED, step
+        scene.look_after_death(place)
+        assert scene.run(place) == 0
+        asyncio.run(scene.look_at_the_end(place))
+        shutil.rmtree(place.folder)

@@ -103,6 +103,12 @@ def load_keys(path: Path) -> KeyRing | None:
         raise TalopsError(f"cannot read the age key: {error}", where=str(path)) from error
 
 
+def sweep(path: Path) -> None:
+    """Remove the copy that a write leaves beside the key if it is killed right before its end."""
+    for left in path.parent.glob(f".{path.name}.{'[0-9a-f]' * 8}"):
+        left.unlink(missing_ok=True)
+
+
 def check_recipients(recipients: Iterable[str]) -> None:
     for recipient in recipients:
         try:

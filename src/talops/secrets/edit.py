@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Without these, vim may keep the plain text in swap, undo, backup and viminfo files.
 _VIM = ("-n", "-i", "NONE", "--cmd", "set noundofile nobackup nowritebackup")
 
+_KEYS = frozenset({"SOPS_AGE_KEY", "SOPS_AGE_KEY_FILE", "SOPS_AGE_KEY_CMD"})
+
 
 async def edit(sops: Sops, file: Path, environment: Mapping[str, str]) -> bool:
     """True if the file was changed; on any failure it stays as it was."""
@@ -26,7 +28,9 @@ async def edit(sops: Sops, file: Path, environment: Mapping[str, str]) -> bool:
     candidates = [*([Path(runtime)] if runtime else []), Path("/dev/shm"), Path("/run")]  # noqa: S108  (it must be memory)
     with private_directory(candidates) as folder, replacing(file) as copy:
         own = {"TMPDIR": str(folder), "SOPS_EDITOR": editor_command(environment)}
-        return await sops.edit(copy, {**environment, **own})
+        # A key given as text goes no further: sops gets it in memory, the editor not at all.
+        rest = {name: value for name, value in environment.items() if name not in _KEYS}
+        return await sops.edit(copy, {**rest, **own})
 
 
 def _check_exists(file: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError
 from talops.files import PRIVATE, write_atomic
 from talops.redaction import Secret
-from talops.secrets.age import AgeKey, KeyRing, check_recipients, load_keys
+from talops.secrets.age import AgeKey, KeyRing, check_recipients, load_keys, sweep
 from talops.secrets.check import HOOK
 from talops.secrets.gitfiles import hooks_directory
 from talops.secrets.rules import FILE as RULES_FILE
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from talops.secrets.sops import Sops
 
 KEY_FILE = "age.key"
-_IGNORED = (KEY_FILE, "kubeconfig", "talosconfig")
+# The last is what a write of the key leaves for a moment, or for longer if it is killed there.
+_IGNORED = (KEY_FILE, "kubeconfig", "talosconfig", f".{KEY_FILE}.*")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ def find_keys(key_file: Path, text: Secret | None = None) -> KeyRing | None:
         from talops.secrets.age import parse_keys
 
         return parse_keys(text.reveal(), "SOPS_AGE_KEY")
+    sweep(key_file)
     return load_keys(key_file)
 
 
