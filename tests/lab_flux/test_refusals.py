@@ -45,6 +45,7 @@ async def test_refusals_leave_the_cluster_alone(scene: Scene) -> None:
 
     await scene.init_repository()
     await scene.push()
+    await _other_branch(scene)
     await _unreachable(scene)
     await _private(scene)
     await _wrong_checksum(scene)
@@ -53,6 +54,16 @@ async def test_refusals_leave_the_cluster_alone(scene: Scene) -> None:
     await _too_large(scene)
     await _wrong_key(scene)
     await _no_key(scene)
+
+
+async def _other_branch(scene: Scene) -> None:
+    """Those that are there are named."""
+    scene.write_inventory("repository_branch: production\n")
+    error = await refused(scene)
+    assert "no branch production: it has main" in error.what
+    assert error.hint
+    assert "HEAD:production" in error.hint
+    scene.write_inventory()
 
 
 async def _unreachable(scene: Scene) -> None:

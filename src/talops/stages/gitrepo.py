@@ -25,6 +25,11 @@ _DENIED = (
     "403",
     "host key verification failed",
 )
+_EMPTY_WORDS = (
+    "fatal: Could not read from remote repository",
+    "Please make sure you have the correct access rights",
+    "and the repository exists",
+)
 _SECONDS = 60.0
 
 
@@ -99,8 +104,15 @@ async def _no_branch(
     )
 
 
+def _reason(err: str) -> str:
+    """The last line that says something: after a refusal by ssh, git adds three that do not."""
+    lines = [line.strip() for line in err.splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith(_EMPTY_WORDS)]
+    return (telling or lines or ["no reason"])[-1].removeprefix("fatal: ")
+
+
 def _refusal(access: GitAccess, err: str) -> TalopsError:
-    reason = err.strip().splitlines()[-1].removeprefix("fatal: ") if err.strip() else "no reason"
+    reason = _reason(err)
     if any(word in err.lower() for word in _DENIED):
         return DeniedError(
             f"Git refuses to show the repository: {reason}",
