@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.stages.ssh_server import serving
 
 from talops.cli.app import run
 from talops.errors import UnreachableError
+from talops.gitops import deploykey
 from talops.gitops.deploykey import GITHUB_HOSTS
 from talops.kube.objects import Ref
 from talops.lab.releases import manifests
@@ -108,7 +111,7 @@ async def test_pin_prints_what_an_inventory_needs(
 
 
 async def test_a_deploy_key_is_made_and_then_allowed(scene: Scene) -> None:
-    """The first run makes it and stops; the key is encrypted, and the next run uses it."""
+    """The first run makes it and stops; once allowed, talops and Flux both read by it, over ssh."""
     hosts = "127.0.0.1 " + GITHUB_HOSTS.split(" ", 1)[1]
     (scene.root / "hosts").write_text(hosts)
     scene.write_inventory(
@@ -127,3 +130,24 @@ async def test_a_deploy_key_is_made_and_then_allowed(scene: Scene) -> None:
     scene.credentials = kept
     second = await scene.run_gitops()
     assert isinstance(second.error, UnreachableError)
+    if shutil.which("ssh"):
+        await follow_over_ssh(scene, kept["git_deploy_key"])
+
+
+async def follow_over_ssh(scene: Scene, key: Secret) -> None:
+    """The same repository behind an SSH server that knows this key."""
+    public = deploykey.public_part(key, "talops")
+    async with serving(scene.git._root, public) as server:
+        (scene.root / "hosts").write_text(server.known_hosts)
+        scene.write_inventory(f"gitops: {{url: '{server.url}', known_hosts: hosts}}\n")
+        await scene.init_repository()
+        await scene.push(scene.git.endpoints()["url"])
+        result = await scene.run_gitops()
+        assert result.error is None, result.error
+        held = await scene.get(GIT_SECRET)
+        assert held
+        assert base64.b64decode(held["data"]["identity"]).decode() == key.reveal()
+        assert await scene.get(CANARY)
+        again = await scene.run_gitops()
+        assert [stage.changes for stage in again.stages] == [()]
+        await scene.flux.stop()

@@ -55,9 +55,8 @@ class PlayedSource:
             folder = Path(name)
             work = folder / "work"
             settings = _settings(secret, folder)
-            await _git([*settings, "clone", "--quiet", "--depth=1", "--branch", branch])(
-                spec["url"], str(work)
-            )
+            clone = [*settings, "clone", "--quiet", "--depth=1", "--branch", branch]
+            await _git(clone, _ssh(secret, folder))(spec["url"], str(work))
             commit = (await _git(["-C", str(work), "rev-parse", "HEAD"])()).strip()
             target = self._folder / commit
             if not target.exists():
@@ -90,13 +89,27 @@ def _settings(secret: dict[str, str], folder: Path) -> list[str]:
     return settings
 
 
-def _git(words: list[str]) -> Any:
-    async def run(*more: str) -> str:
+def _ssh(secret: dict[str, str], folder: Path) -> dict[str, str]:
+    """A deploy key is used as the real one uses it: with the host keys of its Secret alone."""
+    if "identity" not in secret:
+        return {}
+    key, hosts = folder / "identity", folder / "known_hosts"
+    key.touch(mode=0o600)
+    key.write_text(secret["identity"])
+    hosts.write_text(secret.get("known_hosts", ""))
+    options = f"-o IdentitiesOnly=yes -o BatchMode=yes -o UserKnownHostsFile={hosts}"
+    return {"GIT_SSH_COMMAND": f"ssh -F /dev/null -i {key} {options}"}
+
+
+def _git(words: list[str], more: dict[str, str] | None = None) -> Any:
+    plain = more or {}
+
+    async def run(*rest: str) -> str:
         process = await asyncio.create_subprocess_exec(
             "git",
             *words,
-            *more,
-            env={"PATH": os.defpath, "HOME": "/nonexistent", "GIT_TERMINAL_PROMPT": "0"},
+            *rest,
+            env={"PATH": os.defpath, "HOME": "/nonexistent", "GIT_TERMINAL_PROMPT": "0", **plain},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
