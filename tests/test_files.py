@@ -1,0 +1,68 @@
+"""Files are the old one or the new one, and a process that is killed leaves no other."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.dying import KILLED, Place
+
+from talops.errors import TalopsError
+from talops.files import PRIVATE, write_atomic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TWICE = """
+from pathlib import Path
+from talops.files import PRIVATE, write_atomic
+for text in sys.argv[1:]:
+    write_atomic(Path("folder/key"), text, mode=PRIVATE)
+code = 0
+"""
+
+
+def test_killed_at_every_step(tmp_path: Path) -> None:
+    """A new file is whole or not there; beside an old one a private copy may stay, if killed
+    between its last two steps.
+    """
+    whole = place(tmp_path, 0)
+    assert whole.run(["first", "second"]) == 0
+    seen = set()
+    for step in range(1, whole.steps + 1):
+        dying = place(tmp_path, step)
+        assert dying.run(["first", "second"], die_at=step) == KILLED
+        files = sorted(p for p in (dying.root / "folder").glob("*"))
+        seen.add(tuple(p.name.split(".")[-2] if p.name[0] == "." else p.name for p in files))
+        assert all(p.stat().st_mode & 0o777 == PRIVATE for p in files)
+        assert all(p.read_text() in {"first", "second"} for p in files)
+    assert seen == {(), ("key",), ("key", "key")}
+
+
+def place(folder: Path, number: int) -> Place:
+    root = folder / str(number)
+    (root / "site").mkdir(parents=True)
+    return Place(root / "site", root, script=TWICE)
+
+
+def test_a_file_system_without_nameless_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The older way does the same; a failure leaves the file as it was, and nothing beside it."""
+    real = os.open
+
+    def refuse(path: object, flags: int, *rest: int) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, "not supported")
+        return real(path, flags, *rest)  # type: ignore[arg-type]  # passed on as it came
+
+    monkeypatch.setattr(os, "open", refuse)
+    write_atomic(tmp_path / "a", "one", mode=PRIVATE)
+    write_atomic(tmp_path / "a", "two", mode=PRIVATE)
+    assert ((tmp_path / "a").read_text(), (tmp_path / "a").stat().st_mode & 0o777) == ("two", 0o600)
+    (tmp_path / "folder" / "x").mkdir(parents=True)
+    with pytest.raises(TalopsError, match="cannot write"):
+        write_atomic(tmp_path / "folder", "three")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "folder"]
