@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
-SAMPLE = 3
+SAMPLE = 2
 # What the two stages plant; taken away before each death, so that it is planted anew.
 PLANTED = (
     Ref("v1", "Secret", "sops-age", "flux-system"),
