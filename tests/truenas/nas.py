@@ -54,13 +54,13 @@ class Nas:
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path, version: str) -> AsyncIterator[Nas]:
+async def running(folder: Path, version: str, *, timing: float = 0.02) -> AsyncIterator[Nas]:
     layout = Layout(folder)
     network, listener = claim(folder, None)
     authority = Authority(layout.pki)
     authority.ensure()
     context = LabContext(
-        LabSpec(truenas=TrueNasSpec(version=version, pools=POOLS)),
+        LabSpec(timing=timing, truenas=TrueNasSpec(version=version, pools=POOLS)),
         layout,
         network,
         authority,

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from aiohttp import web
-from tests.truenas.nas import NEWEST, OLD, running
+from tests.truenas.nas import NEW, NEWEST, OLD, running
 
-from talops.errors import ConflictError, DeniedError, NotReadyError, TalopsError, UnreachableError
+from talops.errors import (
+    ConflictError,
+    DeniedError,
+    NotReadyError,
+    TalopsError,
+    UnreachableError,
+    WaitTimeoutError,
+)
 from talops.lab.pki import Authority
+from talops.lab.truenas.middleware import Turnstile
 from talops.redaction import Secret
 from talops.truenas.access import Access
 from talops.truenas.client import TrueNas
@@ -159,6 +167,22 @@ async def test_a_user_name_tells_expired_from_wrong(nas: Nas) -> None:
     nas.fault("token-revoked", token="talops")
     with pytest.raises(KeyRefusedError, match="it is expired or revoked"):
         await ask(nas.access(username="truenas_admin"))
+
+
+async def test_too_many_logins_wait_their_turn(tmp_path: Path) -> None:
+    """Twenty a minute are let in by JSON-RPC; the next one waits, or says why it did not."""
+    method = "auth.login_with_api_key"
+    async with running(tmp_path / "lab", NEW) as nas:
+        for seconds in (3600.0, 1.0):
+            nas.service.middleware.turnstile = Turnstile(seconds)
+            for _ in range(20):
+                nas.service.middleware.turnstile.pass_through(method)
+            if seconds > 1:
+                with pytest.raises(WaitTimeoutError, match="Rate Limit Exceeded") as refused:
+                    await ask(nas.access(patience=0))
+                assert refused.value.hint
+            else:
+                await ask(nas.access())
 
 
 async def test_certificates(nas: Nas, tmp_path: Path) -> None:

@@ -106,7 +106,8 @@ class LabSpec(_Part):
 
     `pace` is how long one step of a task takes, in seconds; 0 is as quick as possible. `patience`
     scales how long a task waits for a lock before it fails: 1 is what Proxmox waits. `timing`
-    scales how long Talos takes to boot and install: 1 is modest hardware. `reservations` are the
+    scales how long Talos takes to boot and install, and TrueNAS to let somebody in again who came
+    too often: 1 is modest hardware. `reservations` are the
     lab's DHCP: MAC → address.
     """
 

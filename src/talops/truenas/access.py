@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from talops.redaction import Secret
 
 SECONDS = 30.0
+# TrueNAS lets an address log in twenty times a minute; the minute after that is waited for.
+PATIENCE = 90.0
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Access:
     insecure: bool = False
     ca_file: str | None = None
     seconds: float = SECONDS
+    patience: float = PATIENCE
 
     def __post_init__(self) -> None:
         # TrueNAS revokes a key that it has seen without TLS: one slip would cost the key.

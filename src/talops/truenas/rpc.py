@@ -15,19 +15,22 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
-from talops.errors import TalopsError
+from talops.errors import TalopsError, UnreachableError
 from talops.truenas.access import silent, starting
 from talops.truenas.refusals import Answer, key_refused, name_of, refusal
+from talops.waiting import Ready, wait_for
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
     from talops.truenas.access import Access
+    from talops.waiting import NotYet
 
 Entry = dict[str, Any]
 
 # Nothing is waited for that could still matter: every answer has been read, or given up.
 FAREWELL = 1.0
+POLL = 2.0
 LARGEST_ANSWER = 64 * 1024 * 1024
 UNKNOWN_METHOD = -32601
 TOO_MANY = -32000
@@ -98,11 +101,30 @@ class Rpc:
         return self._entry(f"{what}.update", await self._call(f"{what}.update", name, body))
 
     async def _log_in(self) -> None:
+        """Waits its turn where there were too many before it."""
+        kind = await wait_for(
+            "TrueNAS lets talops log in",
+            self._try_to_log_in,
+            timeout=self._access.patience,
+            interval=POLL,
+            hint="something at this address logs in too often; try again in a minute",
+        )
+        if isinstance(kind, UnreachableError):
+            raise kind
+        if kind != "SUCCESS":
+            raise key_refused(self._access.socket, expired=kind == "EXPIRED")
+
+    async def _try_to_log_in(self) -> Ready[str | UnreachableError] | NotYet:
+        try:
+            return Ready(await self._show_key())
+        except UnreachableError as error:
+            return Ready(error)  # this connection is gone: asking again would not bring it back
+
+    async def _show_key(self) -> str:
         key = self._access.key.reveal()
         if self._access.username is None:
-            if await self._call("auth.login_with_api_key", key) is not True:
-                raise key_refused(self._access.socket)
-            return
+            known = await self._call("auth.login_with_api_key", key)
+            return "SUCCESS" if known is True else "AUTH_ERR"
         given = {
             "mechanism": "API_KEY_PLAIN",
             "username": self._access.username,
@@ -110,9 +132,7 @@ class Rpc:
             "login_options": {"user_info": False},
         }
         answer = await self._call("auth.login_ex", given)
-        kind = answer.get("response_type") if isinstance(answer, dict) else None
-        if kind != "SUCCESS":
-            raise key_refused(self._access.socket, expired=kind == "EXPIRED")
+        return str(answer.get("response_type") if isinstance(answer, dict) else answer)
 
     async def _call(self, method: str, *params: Any) -> Any:
         """The result; a connection that ends on the way leaves open whether it was done."""

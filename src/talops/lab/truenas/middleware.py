@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import time
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.truenas import keys
@@ -18,10 +19,34 @@ if TYPE_CHECKING:
 HOST = "truenas"
 
 
+# So often may one address log in, by each method, within a minute of the real one.
+LOGINS, WINDOW = 20, 60.0
+
+
+class Turnstile:
+    """Counts in windows, also those that it turns away, as the real one does."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._seen: dict[str, tuple[float, int]] = {}
+
+    def pass_through(self, method: str) -> None:
+        now = time.monotonic()
+        began, count = self._seen.get(method, (now, 0))
+        if now - began >= self._seconds:
+            began, count = now, 0
+        self._seen[method] = (began, count + 1)
+        if count + 1 > LOGINS:
+            raise CallError("Rate Limit Exceeded", errno.EBUSY)
+
+
 class Middleware:
     """`asked` is every method in the order of the calls, for whoever wants to know."""
 
-    def __init__(self, zfs: Zfs, known: tuple[ApiKey, ...], faults: Faults) -> None:
+    def __init__(
+        self, zfs: Zfs, known: tuple[ApiKey, ...], faults: Faults, timing: float = 1.0
+    ) -> None:
+        self.turnstile = Turnstile(WINDOW * timing)
         self.zfs = zfs
         self.keys = known
         self.asked: list[str] = []

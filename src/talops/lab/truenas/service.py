@@ -47,7 +47,8 @@ class TrueNasService:
     async def start(self) -> None:
         file = self._context.layout.state(self.name) / "state.db"
         zfs = Zfs(file, self._context.spec.truenas.pools, self._is_full)
-        self._middleware = Middleware(zfs, self.keys, self._context.faults)
+        timing = self._context.spec.timing
+        self._middleware = Middleware(zfs, self.keys, self._context.faults, timing)
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._serve)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
