@@ -97,7 +97,7 @@ def proxmox(
     pace: Pace = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Start a lab of Proxmox and Image Factory alone: VMs run, with nothing inside them."""
+    """Start a lab of Proxmox, Image Factory and TrueNAS: VMs run, with nothing inside them."""
     _start("proxmox", directory, _spec(spec, host or [], nodes, pace), output, detach=detach)
 
 
