@@ -121,6 +121,7 @@ def make_lab(
         talos: bool = True,
         sealed: bool = False,
         gitops: bool = False,
+        truenas: bool = False,
         **wanted: int,
     ) -> AsyncIterator[Lab]:
         async def find(name: str) -> Path:
@@ -137,14 +138,15 @@ def make_lab(
             lab = Lab(world, root)
             sizes = {"control_planes": 1, "workers": 1, "gpu_workers": 0, "subnet": 16, **wanted}
             inventory = LabInventory(name="e2e", **sizes)
-            for name, text in inventory.files(lab.details, gitops=gitops).items():
+            for name, text in inventory.files(lab.details, gitops=gitops, truenas=truenas).items():
                 (root / name).write_text(text, encoding="utf-8")
             lab.environment = {
                 "TF_CLI_CONFIG_FILE": lab.details["provider"]["cli_config"],
                 "NO_COLOR": "1",
             }
             if sealed:
-                await lab.seal(tool("sops"))
+                key = {"truenas_api_key": lab.details["truenas"]["api_key"]} if truenas else {}
+                await lab.seal(tool("sops"), **key)
             else:
                 lab.environment["PROXMOX_VE_API_TOKEN"] = lab.details["proxmox"]["api_token"]
             yield lab

@@ -29,6 +29,7 @@ STAGES = {
     "preflight": "step_started",
     "configure": "change_started",
     "images": "stage_started",
+    "storage": "change_started",
     "provision": "change_started",
     "apply-config": "change_started",
     "bootstrap": "change_started",
@@ -45,7 +46,7 @@ def at_stage(stage: str) -> Callable[[Event], bool]:
 
 async def test_killed_in_every_stage_in_turn(make_lab: MakeLab, tool: Tool) -> None:
     """One bring-up, killed once in each of its stages; the next run goes on, and nothing leaks."""
-    async with make_lab(control_planes=1, workers=1, sealed=True, gitops=True) as lab:
+    async with make_lab(control_planes=1, workers=1, sealed=True, gitops=True, truenas=True) as lab:
         inventory = lab.root / "cluster.yaml"
         inventory.write_text(inventory.read_text() + "addons: {metrics_server: true}\n")
         assert (await lab.talops("gitops", "init")).code == 0
@@ -86,6 +87,7 @@ async def _follows_its_repository(lab: Any) -> None:
     assert config
     async with KubeClient(config) as kube:
         assert await kube.get(Ref("v1", "Secret", "talops-canary", "flux-system"))
+        assert await kube.get(Ref("v1", "Secret", "truenas-api", "democratic-csi"))
         assert await kube.get(Ref("apps/v1", "Deployment", "metrics-server", "kube-system"))
 
 
