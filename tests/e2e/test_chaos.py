@@ -30,14 +30,15 @@ MakeLab = Callable[..., contextlib.AbstractAsyncContextManager[Any]]
 LIVES = 50
 VMS = {"e2e-cp-1", "e2e-w-1"}
 
-# Each with the words of which one must be in the message of a run that fails because of it.
+# Each with words of which one must be in the message of a run that fails because of it; without
+# words the run may fail in many places, and only the form of its message is looked at.
 PROXMOX = {
-    "error": (Fault("error", path="/qemu", method="POST", status=500, times=2), ("500", "")),
-    "late error": (Fault("error", path="/qemu$", method="POST", when="after", times=1), ("",)),
-    "drop": (Fault("drop", path="/qemu", times=1, skip=1), ("",)),
-    "late drop": (Fault("drop", path="/status/start", when="after", times=1), ("",)),
-    "failing task": (Fault("task", task="qmcreate", step="config", message="got timeout"), ("",)),
-    "latency": (Fault("latency", path="/nodes", seconds=0.3, times=20), ("",)),
+    "error": (Fault("error", path="/qemu", method="POST", status=500, times=2), ()),
+    "late error": (Fault("error", path="/qemu$", method="POST", when="after", times=1), ()),
+    "drop": (Fault("drop", path="/qemu", times=1, skip=1), ()),
+    "late drop": (Fault("drop", path="/status/start", when="after", times=1), ()),
+    "failing task": (Fault("task", task="qmcreate", step="config", message="got timeout"), ()),
+    "latency": (Fault("latency", path="/nodes", seconds=0.3, times=20), ()),
     "locked": (Fault("vm-locked", vmid=111, times=3), ("locked",)),
     "storage full": (Fault("storage-full", storage="local-lvm", times=2), ("space", "full")),
     "token revoked": (Fault("token-revoked", times=4), ("401", "token", "authentication")),
@@ -92,7 +93,8 @@ async def _live(lab: Lab, phoenix: Phoenix, rounds: list[Round]) -> None:
     for each in rounds:
         await _up_in_trouble(lab, phoenix, each)
     done = await lab.talops("up", "--yes")
-    if done.code and "talops recover" in done.everything + "talops state unlock":
+    if done.code:  # a tofu that could not give its lock back while the server was away
+        assert "talops state unlock" in done.everything, f"{rounds}\n{done.everything}"
         done = await lab.talops("recover", "--yes")
     assert done.code == 0, f"{rounds}\n{done.everything}"
     assert set(lab.vms()) == VMS, rounds
@@ -166,4 +168,4 @@ def diagnosed(each: Round, said: str) -> None:
     assert error["hint"] or error["where"], said
     if each.proxmox and not each.node and each.restart_states_after is None:
         words = PROXMOX[each.proxmox][1]
-        assert any(word in json.dumps(error).lower() for word in words), (each, error)
+        assert not words or any(w in json.dumps(error).lower() for w in words), (each, error)

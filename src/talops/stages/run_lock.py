@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from talops.errors import DeniedError
 from talops.pipeline.lock import Holder
 from talops.statestore.backends.marks import NotOfferedError
 
@@ -39,6 +40,13 @@ class RunLock:
                 f"{self._marks.place} offers no run lock: runs on other machines are not noticed"
             )
             return None
+        except DeniedError as error:
+            raise DeniedError(
+                error.what,
+                where=error.where,
+                hint=f"runs also need to write {self._name}, the run lock: allow it to this user "
+                "(talops state user)",
+            ) from error
         return None if found is None else read(found)
 
     async def release(self, holder: Holder) -> None:
