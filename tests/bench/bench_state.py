@@ -1,10 +1,10 @@
 """The state server: cycles (LOCK, GET, POST, UNLOCK) of 8 clients beside what the disk gives.
 
-What is measured: whole cycles over HTTP with Basic auth, every client a process of its own with one
-kept connection and a state of its own; each POST carries other bytes than the one before, with
-their MD5. The server is the one that users start, with its defaults and 20 versions kept. A cycle's
-time is what its client waited. Not in it: making the bodies, starting processes, and the one scrypt
-per user; all clients start together once these are done.
+What is measured: whole cycles over HTTP with Basic auth, every client with one kept connection and
+a state of its own, all clients in one lean process beside the server's; each POST carries other
+bytes than the one before, with their MD5. The server is the one that users start, with its defaults
+and 20 versions kept. A cycle's time is what its client waited. Not in it: making the bodies,
+starting processes, and the one scrypt per user; all clients start together once these are done.
 
 The limits beside it are one writer that commits one by one, on the same file system and in turns
 with the cycles, so that a machine's mood meets both: for SQLite a 10 KB row per commit through the
@@ -23,28 +23,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.bench.figure import Figure
-from tests.bench.state_client import Connection, body_of
+from tests.bench.state_client import body_of, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from multiprocessing.queues import SimpleQueue
-    from multiprocessing.synchronize import Barrier
-
-    from tests.bench.state_client import Body
 
 CLIENTS = 8
 SECONDS = float(os.environ.get("TALOPS_BENCH_SECONDS", "3"))
 ROUNDS = 3
-START_SECONDS = 60
 KB, MB = 1024, 1024 * 1024
 SIZES = (("10 KB", 10 * KB), ("1 MB", MB), ("10 MB", 10 * MB))
-# A client's start and end, and how long each cycle took.
-_Found = tuple[float, float, list[float]]
 _SETTINGS = {"TALOPS_LISTEN": "127.0.0.1:0", "TALOPS_KEEP_VERSIONS": "20"}
 
 
@@ -101,17 +95,17 @@ def _compared(
 ) -> Iterator[Figure]:
     for label, size in SIZES:
         with _server(scratch, addresses[label]) as server:
-            run = measure(server, size, limit if size == SIZES[0][1] else None)
-        if run.limit:
-            yield Figure(f"{store}'s own {unit}", run.limit, "/s")
-            ratio = run.rate / run.limit
+            found = measure(server, size, limit if size == SIZES[0][1] else None)
+        if found.limit:
+            yield Figure(f"{store}'s own {unit}", found.limit, "/s")
+            ratio = found.rate / found.limit
             yield Figure(
                 f"{store} {label}: cycles per one of these", ratio, "", least, at_least=True
             )
-        yield Figure(f"{store} {label}: cycles", run.rate, "/s")
+        yield Figure(f"{store} {label}: cycles", found.rate, "/s")
         bound = slowest if size == SIZES[-1][1] else None
-        yield Figure(f"{store} {label}: p99 of a cycle", run.p99_ms, "ms", bound)
-        yield Figure(f"{store} {label}: server's memory at its peak", run.memory_mb, "MB", 256)
+        yield Figure(f"{store} {label}: p99 of a cycle", found.p99_ms, "ms", bound)
+        yield Figure(f"{store} {label}: server's memory at its peak", found.memory_mb, "MB", 256)
 
 
 def sqlite_commit_rate(path: Path) -> float:
@@ -179,68 +173,22 @@ def _server(scratch: Path, store: str) -> Iterator[Server]:
 
 def measure(server: Server, size: int, limit: Callable[[], float] | None) -> Run:
     """All rounds of one size together."""
-    bodies = [body_of(size) for _ in range(2 * CLIENTS)]
+    bodies = [[body_of(size), body_of(size)] for _ in range(CLIENTS)]
     times: list[float] = []
     limits: list[float] = []
     seconds = 0.0
-    for number in range(ROUNDS):
-        limits.append(limit() if limit else 0)
-        found, took = _round(server, bodies, number)
-        times += found
-        seconds += took
+    # The clients' process is forked from this one, with the bodies made.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        for _ in range(ROUNDS):
+            limits.append(limit() if limit else 0)
+            job = (server.port, server.authorization, bodies, SECONDS / ROUNDS)
+            found = pool.submit(run, *job).result()
+            times += found.times
+            seconds += found.seconds
     times.sort()
     slowest = times[min(len(times) - 1, int(len(times) * 0.99))]
     memory = _peak_memory(server.pid)
     return Run(len(times) / seconds, slowest * 1000, memory, sum(limits) / ROUNDS)
-
-
-def _round(server: Server, bodies: list[Body], number: int) -> tuple[list[float], float]:
-    """Every client's cycles, and the time from the common start to the last answer."""
-    context = multiprocessing.get_context("fork")
-    ready = context.Barrier(CLIENTS)
-    results: SimpleQueue[_Found] = context.SimpleQueue()
-    clients = [
-        context.Process(
-            target=_client,
-            args=(server, f"c{c}", bodies[2 * c : 2 * c + 2], number, ready, results),
-        )
-        for c in range(CLIENTS)
-    ]
-    for client in clients:
-        client.start()
-    found = [results.get() for _ in clients]
-    for client in clients:
-        client.join()
-    if any(client.exitcode for client in clients):
-        raise RuntimeError("a client failed; its traceback is above")
-    started = min(start for start, _, _ in found)
-    ended = max(end for _, end, _ in found)
-    return [seconds for _, _, times in found for seconds in times], ended - started
-
-
-def _client(
-    server: Server,
-    name: str,
-    bodies: list[Body],
-    number: int,
-    ready: Barrier,
-    results: SimpleQueue[_Found],
-) -> None:
-    connection = Connection(
-        server.port, f"/bench/{name}-{len(bodies[0].data)}", server.authorization
-    )
-    times: list[float] = []
-    start = now = time.perf_counter()
-    try:
-        connection.ask("GET")  # the very first one pays for scrypt
-        ready.wait(START_SECONDS)
-        start = now = time.perf_counter()
-        while now < start + SECONDS / ROUNDS:
-            connection.cycle(f"{name}-{number}-{len(times)}", bodies[len(times) % 2])
-            times.append(time.perf_counter() - now)
-            now = time.perf_counter()
-    finally:  # also after a failure, which the exit code tells
-        results.put((start, now, times))
 
 
 def _peak_memory(pid: int) -> float:

@@ -1,20 +1,38 @@
-"""The least a client of the state protocol can be, so that the cores are the server's."""
+"""Clients of the state protocol, as lean as they can be: the cores are meant for the server.
+
+All of them share one process and one event loop; each has a connection and a state of its own.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import os
-import socket
+import time
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-MB = 1024 * 1024
+import uvloop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BUFFER = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Body:
     data: bytes = field(repr=False)
     headers: str
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """How long each cycle took, and the time from the common start to the last answer."""
+
+    times: list[float]
+    seconds: float
 
 
 def body_of(size: int) -> Body:
@@ -25,48 +43,96 @@ def body_of(size: int) -> Body:
     return Body(data, f"Content-MD5: {digest}\r\n")
 
 
-class Connection:
-    def __init__(self, port: int, path: str, authorization: str) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port))
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+def run(port: int, authorization: str, bodies: list[list[Body]], seconds: float) -> Cycles:
+    """One client for each list of bodies, which it sends in turns."""
+
+    async def work() -> Cycles:
+        loop = asyncio.get_running_loop()
+        clients = []
+        for number, own in enumerate(bodies):
+            client = Client(f"/bench/c{number}-{len(own[0].data)}", authorization, own)
+            await loop.create_connection(lambda c=client: c, "127.0.0.1", port)  # type: ignore[misc]  # a default binds it
+            clients.append(client)
+        for client in clients:  # the very first one pays for scrypt
+            await client.follow(client.look())
+        start = time.perf_counter()
+        await asyncio.gather(*(client.follow(client.cycles(start + seconds)) for client in clients))
+        end = time.perf_counter()
+        return Cycles([t for client in clients for t in client.times], end - start)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work())
+
+
+class Client(asyncio.BufferedProtocol):
+    """Sends what its script yields, one request after the other's answer."""
+
+    def __init__(self, path: str, authorization: str, bodies: list[Body]) -> None:
         self._path = path
         self._fixed = f"Host: bench\r\nAuthorization: {authorization}\r\n"
-        self._buffer = bytearray(MB)
+        self._bodies = bodies
+        self._buffer = bytearray(BUFFER)
+        self._left = 0
+        self.times: list[float] = []
 
-    def cycle(self, lock_id: str, body: Body) -> None:
-        lock = b'{"ID":"%s","Who":"bench","Operation":"bench"}' % lock_id.encode()
-        self.ask("LOCK", body=lock)
-        self.ask("GET")
-        self.ask("POST", f"?ID={lock_id}", body.data, body.headers)
-        self.ask("UNLOCK", body=lock)
+    def look(self) -> Iterator[list[bytes]]:
+        yield self._request("GET")
 
-    def ask(self, method: str, query: str = "", body: bytes = b"", headers: str = "") -> None:
+    def cycles(self, end: float) -> Iterator[list[bytes]]:
+        while (start := time.perf_counter()) < end:
+            lock_id = f"{id(self):x}-{time.time_ns()}"
+            lock = b'{"ID":"%s","Who":"bench","Operation":"bench"}' % lock_id.encode()
+            body = self._bodies[len(self.times) % len(self._bodies)]
+            yield self._request("LOCK", data=lock)
+            yield self._request("GET")
+            yield self._request("POST", f"?ID={lock_id}", body.data, body.headers)
+            yield self._request("UNLOCK", data=lock)
+            self.times.append(time.perf_counter() - start)
+
+    def follow(self, script: Iterator[list[bytes]]) -> asyncio.Future[None]:
+        self._script = script
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._next()
+        return self._done
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as asyncio calls it
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self._done.done():
+            self._done.set_exception(exc or RuntimeError("the server hung up"))
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._left:
+            self._left -= nbytes
+        else:
+            self._left = self._start_of_answer(nbytes) - nbytes
+        if self._left == 0 and not self._done.done():
+            self._next()
+
+    def _start_of_answer(self, count: int) -> int:
+        """How long the whole answer is; its headers always come at once."""
+        end = self._buffer.find(b"\r\n\r\n", 0, count)
+        head = bytes(self._buffer[:end]).lower()
+        if head[9:12] not in {b"200", b"404"}:
+            self._done.set_exception(RuntimeError(f"answered with {head[9:12].decode()}"))
+        return end + 4 + int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
+
+    def _next(self) -> None:
+        request = next(self._script, None)
+        if request is None:
+            self._done.set_result(None)
+        else:
+            self._transport.writelines(request)
+
+    def _request(
+        self, method: str, query: str = "", data: bytes = b"", headers: str = ""
+    ) -> list[bytes]:
         start = (
             f"{method} {self._path}{query} HTTP/1.1\r\n{self._fixed}{headers}"
-            f"Content-Length: {len(body)}\r\n\r\n"
-        ).encode()
-        if len(body) < MB:
-            self._socket.sendall(start + body)
-        else:
-            self._socket.sendall(start)
-            self._socket.sendall(body)
-        status = self._answer()
-        if status not in {200, 404}:
-            raise RuntimeError(f"{method} was answered with {status}")
-
-    def _answer(self) -> int:
-        count = self._socket.recv_into(self._buffer)
-        while (end := self._buffer.find(b"\r\n\r\n", 0, count)) < 0:
-            more = self._socket.recv_into(memoryview(self._buffer)[count:])
-            if not more:
-                raise RuntimeError("the server hung up")
-            count += more
-        head = bytes(self._buffer[:end]).lower()
-        length = int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
-        left = length - (count - end - 4)
-        while left > 0:
-            more = self._socket.recv_into(self._buffer, min(left, MB))
-            if not more:
-                raise RuntimeError("the server hung up")
-            left -= more
-        return int(head[9:12])
+            f"Content-Length: {len(data)}\r\n\r\n"
+        )
+        return [start.encode(), data] if data else [start.encode()]
