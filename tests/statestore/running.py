@@ -25,6 +25,9 @@ STOP_SECONDS = 60
 class Running:
     process: subprocess.Popen[str]
     address: str
+    # Read all the time: a server whose words nobody takes would stop at a full pipe.
+    reader: threading.Thread
+    said: list[str]
     directory: Path | None = None  # of whoever started it, for its certificate
 
     @property
@@ -33,18 +36,19 @@ class Running:
 
     def kill(self) -> None:
         """As the kernel or a power cut would end it."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait(STOP_SECONDS)
-        _output(self.process).close()
+        self._end(signal.SIGKILL)
 
     def stop(self) -> str:
         """Ask it to drain; what it wrote is the result."""
+        self._end(signal.SIGTERM)
+        return "".join(self.said)
+
+    def _end(self, how: signal.Signals) -> None:
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        output = _output(self.process).read()
+            self.process.send_signal(how)
         self.process.wait(STOP_SECONDS)
+        self.reader.join(STOP_SECONDS)
         _output(self.process).close()
-        return output
 
 
 def start(
@@ -64,7 +68,10 @@ def start(
     for line in _output(process):
         said += line
         if line.startswith(_READY):
-            return Running(process, line.removeprefix(_READY).strip())
+            rest: list[str] = []
+            reader = threading.Thread(target=rest.extend, args=(_output(process),), daemon=True)
+            reader.start()
+            return Running(process, line.removeprefix(_READY).strip(), reader, rest)
     process.wait(STOP_SECONDS)
     _output(process).close()
     raise RuntimeError(f"the server did not start:\n{said}")
@@ -100,10 +107,7 @@ def running(
     try:
         yield server
     finally:
-        if server.process.poll() is None:
-            server.stop()
-        elif not _output(server.process).closed:
-            _output(server.process).close()
+        server.stop()
 
 
 def _output(process: subprocess.Popen[str]) -> IO[str]:

@@ -166,7 +166,9 @@ class PostgresStore:
 async def _pool(address: Secret, settings: dict[str, str]) -> Any:
     return await asyncpg.create_pool(
         address.reveal(),
-        min_size=1,
+        # None is kept open for its own sake: while the database is away, asyncpg would log a
+        # traceback for each attempt to restore it. Requests connect, and are answered with 503.
+        min_size=0,
         max_size=CONNECTIONS,
         command_timeout=TIMEOUT,
         timeout=CONNECT_TIMEOUT,
