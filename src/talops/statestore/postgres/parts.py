@@ -9,8 +9,6 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
-import asyncpg
-
 from talops.errors import TalopsError, UnreachableError
 from talops.statestore.cache import BlobCache, spool
 from talops.statestore.postgres import statements as sql
@@ -109,5 +107,5 @@ class PartStaging:
     async def abort(self) -> None:
         self._file.close()
         # What cannot be removed now goes with the sweep.
-        with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError):
+        with contextlib.suppress(UnreachableError), translated():
             await self._lazy_pool.execute(sql.DISCARD, self._blob)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
+from talops.errors import UnreachableError
 from talops.statestore import rules
 from talops.statestore.model import (
     AuditEntry,
@@ -145,7 +146,7 @@ class PostgresStore:
 
     async def close(self) -> None:
         self._parts.close()
-        with contextlib.suppress(TimeoutError, OSError, asyncpg.PostgresError):
+        with contextlib.suppress(UnreachableError), translated():
             await self._lazy_pool.close()
             await self._pool.close()
 
