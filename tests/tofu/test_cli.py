@@ -31,7 +31,7 @@ def test_life_of_a_layer(talops: Talops) -> None:
     talops.ok("infra", "init")
     code, _, err = talops.run("infra", "plan")
     assert code == 2
-    assert "creates        a: terraform_data.vm" in err
+    assert "creates        a: new terraform_data.vm" in err
     saved = talops.root / ".talops/infra/02-platforms-home.tfplan"
     assert saved.stat().st_mode & 0o777 == 0o600
     talops.ok("infra", "apply")

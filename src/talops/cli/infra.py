@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -117,7 +118,8 @@ def output(asked: Asked) -> None:
     for name, values in found.items():
         typer.echo(f"{name}:")
         for key, value in values.items():
-            typer.echo(f"  {key} = {'(sensitive)' if value.get('sensitive') else value['value']}")
+            shown = "(sensitive)" if value.get("sensitive") else json.dumps(value["value"])
+            typer.echo(f"  {key} = {shown}")
 
 
 @command(app, "state-list", extra=True)
@@ -163,6 +165,7 @@ def validate(asked: Asked) -> None:
             where=f"{first['layer']} {first['where']}".strip(),
             hint=f"talops infra init --layer {first['layer']}, or repair the file",
         )
+    note(f"valid: {', '.join(layer.name for layer in run.layers)}")
 
 
 @command(app, output=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
@@ -10,6 +11,7 @@ from talops.tofu.events import (
     BatchStarted,
     ChangeSummary,
     Diagnostic,
+    Interrupted,
     LayerDone,
     LayerStarted,
     PlanJudged,
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
-    from rich.live import Live
     from rich.table import Table
 
     from talops.events import Emit, Event
@@ -42,6 +43,9 @@ COUNTED = {
     "plan": ("to create", "to change", "to destroy"),
     "done": ("created", "changed", "destroyed"),
 }
+_VM = re.compile(r'module\.\w+\["([^"]+)"\]\.proxmox_virtual_environment_vm\.\w+')
+_KIND = re.compile(r"\bproxmox_(virtual_environment_)?(\w+)\.")
+_PROVIDER = re.compile(r"\bproxmox_(virtual_environment_)?")
 COLUMNS = ("effect", "name", "because of")
 
 
@@ -58,9 +62,10 @@ def open_view(*, json: bool, out: TextIO, err: TextIO) -> Iterator[Emit]:
         from rich.console import Console
         from rich.live import Live
 
-        console = Console(file=err, highlight=False)
-        with Live(console=console, refresh_per_second=8, transient=True) as live:
-            yield Rich(live, console)
+        view = Rich(Console(file=err, highlight=False))
+        # Drawn anew by itself, so that the clock of each resource goes on between two events.
+        with Live(get_renderable=view.now, console=view.console, transient=True):
+            yield view
 
 
 class Plain:
@@ -78,9 +83,8 @@ class Plain:
 class Rich:
     """What is going on now at the bottom; what is over above it."""
 
-    def __init__(self, live: Live, console: Console) -> None:
-        self._live = live
-        self._console = console
+    def __init__(self, console: Console) -> None:
+        self.console = console
         self._running: dict[str, tuple[str, float]] = {}
         self._refreshed = 0
 
@@ -91,13 +95,12 @@ class Rich:
             self._refreshed += event.phase == "complete"
         elif isinstance(event, PlanJudged):
             if event.changes:
-                self._console.print(table(event))
+                self.console.print(table(event))
         else:
             if isinstance(event, LayerStarted):
                 self._refreshed = 0
             for line in lines(event):
-                self._console.print(line, markup=False)
-        self._live.update(self._now())
+                self.console.print(line, markup=False)
 
     def _change(self, event: ResourceChange) -> None:
         if event.phase in {"start", "progress"}:
@@ -106,21 +109,22 @@ class Rich:
             return
         self._running.pop(event.address, None)
         for line in lines(event):
-            self._console.print(line, markup=False)
+            self.console.print(line.replace(event.address, short(event.address)), markup=False)
 
-    def _now(self) -> Any:
+    def now(self) -> Table:
+        """What is going on at this moment, and for how long."""
         from rich.table import Table
 
         grid = Table.grid(padding=(0, 2))
         now = time.monotonic()
-        for address, (doing, since) in self._running.items():
-            grid.add_row("…", doing, address, duration(now - since))
+        for address, (doing, since) in list(self._running.items()):
+            grid.add_row("…", doing, short(address), duration(now - since))
         if not self._running and self._refreshed:
             grid.add_row("…", "read", f"{self._refreshed} resources", "")
         return grid
 
 
-def lines(event: Event) -> list[str]:  # noqa: C901, PLR0911  (one answer per kind of event)
+def lines(event: Event) -> list[str]:  # noqa: C901, PLR0911, PLR0912  (one answer per kind)
     """The plain text of an event; most kinds have none."""
     match event:
         case LayerStarted(layer, step):
@@ -147,6 +151,8 @@ def lines(event: Event) -> list[str]:  # noqa: C901, PLR0911  (one answer per ki
             return [f"  {c['effect']:<14} {c['name']}: {because(c)}" for c in changes]
         case BatchStarted(layer, number, total, names, reason):
             return [f"{layer}: step {number} of {total}: {', '.join(names)} ({reason})"]
+        case Interrupted(layer):
+            return [f"{layer}: interrupted; what has begun is finished first (again: stop at once)"]
         case Retrying(layer, attempt, reason):
             return [f"{layer}: trying again ({attempt}): {reason}"]
     return []
@@ -167,8 +173,17 @@ def table(event: PlanJudged) -> Table:
 
 
 def because(change: dict[str, Any]) -> str:
-    """The attributes behind the effect; for a creation, the address says more."""
-    return ", ".join(cause["change"] for cause in change["causes"]) or str(change["address"])
+    """The attributes behind the effect; for a creation, what is new."""
+    told = ", ".join(cause["change"] for cause in change["causes"])
+    found = _KIND.search(change["address"])
+    kind = found[2].replace("_", " ") if found else change["address"]
+    return told or f"new {'VM' if kind == 'vm' else kind}"
+
+
+def short(address: str) -> str:
+    """`module.node["cp-1"].proxmox_virtual_environment_vm.this` → `VM cp-1`."""
+    found = _VM.fullmatch(address)
+    return f"VM {found[1]}" if found else _PROVIDER.sub("", address)
 
 
 def _indented(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from talops.files import PRIVATE, make_private_directory, write_atomic
 from talops.redaction import Redactor, Secret
 from talops.tofu import process, stream
 from talops.tofu.errors import failure
-from talops.tofu.events import Diagnostic, LayerDone, LayerStarted, TofuLine
+from talops.tofu.events import Diagnostic, Interrupted, LayerDone, LayerStarted, TofuLine
 from talops.tofu.plan import Plan, read_plan
 
 if TYPE_CHECKING:
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 LOCK_TIMEOUT = "120s"
 CHANGES = 2  # -detailed-exitcode
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # some commands colour whatever they are told
-# Warnings about what talops does on purpose: it targets single VMs to restart them one by one, and
-# still reads a state from before there was a passphrase.
+# What OpenTofu says about things that talops does on purpose: it targets single VMs to restart them
+# one by one, and still reads a state from before there was a passphrase.
 EXPECTED = {
     "Resource targeting is in effect",
     "Applied changes may be incomplete",
     "Unencrypted method configured",
+    "execution halted",  # once per resource, after an interrupt
 }
 
 
@@ -202,7 +203,13 @@ class Engine:
             **{name: secret.reveal() for name, secret in self._credentials.items()},
         }
         argv = [str(self.program), *arguments]
-        return await process.run(argv, cwd=self.layer.path, env=env, on_line=on_line)
+        return await process.run(
+            argv,
+            cwd=self.layer.path,
+            env=env,
+            on_line=on_line,
+            on_stop=lambda: self.emit(Interrupted(self.layer.name)),
+        )
 
     def say(self, text: str) -> None:
         self.emit(TofuLine(self.layer.name, self._redact(text)))

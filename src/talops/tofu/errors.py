@@ -21,6 +21,9 @@ _HINTS = (
     ("Missing required provider", "talops infra init{layer}"),
     ("Module not installed", "talops infra init{layer}"),
     ("provider plugin", "talops infra init{layer}"),
+    ("not locked", "nobody holds it: run the command that was refused again"),
+    ("already managed", "talops infra state-list{layer}"),
+    ("Proxmox VE API credentials", "talops host prepare, or set PROXMOX_VE_API_TOKEN"),
 )
 USUAL = "repair what it names, then run the same command again"
 AGAIN = "run the same command again: it goes on from here"

@@ -117,6 +117,13 @@ class BatchStarted(Event):
 
 
 @dataclass(frozen=True)
+class Interrupted(Event):
+    """The program was asked to stop; it ends with the resources that it works on."""
+
+    layer: str
+
+
+@dataclass(frozen=True)
 class Retrying(Event):
     layer: str
     attempt: int

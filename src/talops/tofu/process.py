@@ -37,6 +37,7 @@ async def run(
     cwd: Path,
     env: Mapping[str, str],
     on_line: Callable[[str], None] = lambda _: None,
+    on_stop: Callable[[], None] = lambda: None,
 ) -> Finished:
     """Run to the end. Cancelling once asks the child to stop and waits for it; twice kills it."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
@@ -46,6 +47,7 @@ async def run(
         try:
             await asyncio.shield(finished)
         except asyncio.CancelledError:
+            on_stop()
             await _stop(process, finished)
             raise
         if (process.returncode or 0) < 0:  # killed: its providers must not go on without it
