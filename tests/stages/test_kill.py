@@ -64,18 +64,19 @@ async def run_until(site: NodeSite, seconds: float | None) -> tuple[bool, float]
     return not done, took
 
 
-async def kill_and_repeat(site: NodeSite, kills: int, dice: random.Random) -> int:
-    """`kills` bring-ups, each killed once at a random moment, then run again to the end."""
-    ran_on, span = await run_until(site, None)
-    assert not ran_on
-    await site.assert_one_cluster()
+async def kill_and_repeat(site: NodeSite, kills: int, dice: random.Random, span: float) -> int:
+    """`kills` bring-ups, each killed once at a random moment, then run again to the end.
+
+    `span` is how long one takes from its first apply; it is corrected by those that were quicker.
+    """
     done = 0
-    for _ in range(4 * kills):
+    for attempt in range(4 * kills):
         if done == kills:
             break
-        await site.start_over()
+        if attempt:
+            await site.start_over()
         killed, seconds = await run_until(site, moment := dice.uniform(0.0, span))
-        span = span if killed else min(span, seconds)  # it was quicker than the last one
+        span = span if killed else min(span, seconds)
         done += killed
         code, said = await ended(await site.talops())
         assert code == 0, f"killed {moment:.3f} s after the first apply: {said}"
@@ -88,7 +89,7 @@ async def test_killed_bring_up_founds_one_cluster(
 ) -> None:
     """A sample of what `make chaos` does sixty times."""
     async with standing(tmp_path, tool, bundle, "cp-1", "cp-2") as site:
-        assert await kill_and_repeat(site, 1, rng) == 1
+        assert await kill_and_repeat(site, 1, rng, span=2.0) == 1
 
 
 @pytest.mark.chaos
@@ -100,7 +101,11 @@ async def test_sixty_kills(
     """Sixty moments in all: always one etcd with all three members, founded once."""
     dice = random.Random(f"{os.environ['SEED']}:kill:{shard}")
     async with standing(tmp_path, tool, bundle, *PLANES) as site:
-        assert await kill_and_repeat(site, KILLS // SHARDS, dice) == KILLS // SHARDS
+        ran_on, span = await run_until(site, None)
+        assert not ran_on
+        await site.assert_one_cluster()
+        await site.start_over()
+        assert await kill_and_repeat(site, KILLS // SHARDS, dice, span) == KILLS // SHARDS
 
 
 async def test_two_at_once_in_one_directory(
@@ -127,6 +132,7 @@ async def test_two_at_once_from_two_directories(
         for code, said in results:
             # The slower one may meet a node that already has its config; a repeat settles it.
             assert code == 0 or "cp-" in said, said
-        code, said = await ended(await site.talops(clone))
-        assert code == 0, said
+        if any(code for code, _ in results):
+            code, said = await ended(await site.talops(clone))
+            assert code == 0, said
         await site.assert_one_cluster()
