@@ -18,6 +18,7 @@ from talops.secrets.check import check_repository
 from talops.secrets.init import init
 from talops.secrets.sops import Sops
 from talops.secrets.vault import Vault
+from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
     import random
@@ -142,3 +143,23 @@ def test_killed_at_any_step(
         assert scene.run(place) == 0
         asyncio.run(scene.look_at_the_end(place))
         shutil.rmtree(place.folder)
+
+
+async def test_killed_while_the_editor_is_open(tool: Callable[[str], Path], tmp_path: Path) -> None:
+    """The plain text goes with talops, though editor and sops live on for a moment."""
+    scene = await asyncio.to_thread(Scene, tmp_path, tool("sops"), COMMANDS["edit"])
+    place = scene.place("open")
+    editor = place.folder / "bin" / "editor"
+    # Its parent is sops, whose parent is talops.
+    kill = "read -r _ _ _ talops _ </proc/$PPID/stat\nkill -9 $talops\n"
+    saw = f'grep -c {NAME} "$1" >{place.folder}/saw\n'
+    editor.write_text(editor.read_text() + saw + kill)
+    assert await asyncio.to_thread(scene.run, place) == KILLED
+    assert (place.folder / "saw").read_text() == "1\n"
+
+    async def gone() -> Ready[None] | NotYet:
+        found = place.holders(scene.value)
+        return NotYet(str(found)) if found else Ready(None)
+
+    await wait_for("the end of the plain text", gone, timeout=30, interval=0.05)
+    scene.look_after_death(place)
