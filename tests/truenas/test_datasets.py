@@ -65,6 +65,16 @@ def test_a_new_dataset_gets_everything() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("raw", "quota"), [("0", None), (None, None), ("none", None), ("1073741824", GIB)]
+)
+def test_quotas_as_versions_tell_them(raw: str | None, quota: int | None) -> None:
+    """No limit is told in several ways, and is never a limit of nothing."""
+    told = {"rawvalue": "1", "value": "1", "source": "NONE"}
+    entry = {"id": "a", "type": "FILESYSTEM", "used": told, "available": told}
+    assert read_dataset({**entry, "quota": {**told, "rawvalue": raw}}).quota == quota
+
+
 @pytest.mark.parametrize("entry", [{}, {"id": "a", "type": "FILESYSTEM", "quota": None}])
 def test_answers_of_another_world(entry: dict[str, Any]) -> None:
     """What cannot be understood is an error, never an empty dataset."""

@@ -15,6 +15,8 @@ Entry = dict[str, Any]
 GIB = 1024**3
 QUOTA = "quota"
 INHERIT = "INHERIT"
+# How versions differ in saying that there is no limit.
+UNSET = (None, "", "0", "none")
 # Properties that TrueNAS takes as they are written; all others are words in capitals.
 AS_WRITTEN = frozenset({"comments"})
 NUMBERS = frozenset({"copies"})
@@ -76,13 +78,13 @@ def read_pool(entry: Entry) -> Pool:
 
 def read_dataset(entry: Entry) -> Dataset:
     try:
-        quota = _bytes(entry, QUOTA)
+        limit = entry[QUOTA]["rawvalue"]
         return Dataset(
             name=str(entry["id"]),
             kind=str(entry["type"]),
             used=_bytes(entry, "used"),
             available=_bytes(entry, "available"),
-            quota=quota or None,
+            quota=None if limit in UNSET else int(limit),
             locked=bool(entry.get("locked")),
             properties={
                 name: Property(str(found.get("value")), own=found.get("source") == "LOCAL")

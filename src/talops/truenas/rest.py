@@ -37,8 +37,9 @@ class Rest:
         await self._http.aclose()
 
     async def find(self, what: str, field: str = "", value: str = "") -> list[Entry]:
-        asked = {field: value} if field else {}
-        found = await self._ask("GET", what, params={**asked, "extra.retrieve_children": "false"})
+        # What one names is asked for alone, without everything below it.
+        asked = {field: value, "extra.retrieve_children": "false"} if field else {}
+        found = await self._ask("GET", what, params=asked)
         if not isinstance(found, list):
             raise _stranger(self._base + what)
         return found

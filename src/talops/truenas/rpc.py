@@ -88,8 +88,9 @@ class Rpc:
             await self._connection.close()
 
     async def find(self, what: str, field: str = "", value: str = "") -> list[Entry]:
-        filters = [[field, "=", value]] if field else []
-        found = await self._call(f"{what}.query", filters, {"extra": {"retrieve_children": False}})
+        # What one names is asked for alone, without everything below it.
+        asked = ([[field, "=", value]], {"extra": {"retrieve_children": False}}) if field else ()
+        found = await self._call(f"{what}.query", *asked)
         if not isinstance(found, list):
             raise self._nonsense(f"{what}.query")
         return found
