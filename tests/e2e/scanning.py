@@ -122,6 +122,7 @@ def _plain_files(root: Path) -> Iterator[Path]:
 async def known_secrets(lab: Any, sops: Path) -> list[str]:
     """Token, age key, the cluster's own keys and tokens: whatever there is by now."""
     found = [str(lab.details["proxmox"]["api_token"]).partition("=")[2]]
+    found.append(str(lab.details["truenas"]["api_key"]))
     keys = load_keys(lab.root / "age.key")
     if keys:
         found += [key.identity.reveal() for key in keys.keys]

@@ -89,6 +89,8 @@ async def _follows_its_repository(lab: Any) -> None:
         assert await kube.get(Ref("v1", "Secret", "talops-canary", "flux-system"))
         assert await kube.get(Ref("v1", "Secret", "truenas-api", "democratic-csi"))
         assert await kube.get(Ref("apps/v1", "Deployment", "metrics-server", "kube-system"))
+    datasets = lab.world.truenas.middleware.zfs.datasets.keys()
+    assert datasets == ["tank", "tank/e2e", "tank/e2e/snapshots", "tank/e2e/volumes"]
 
 
 async def _again(lab: Any) -> None:
