@@ -61,3 +61,16 @@ async def test_a_taken_id_is_refused(pve: Pve) -> None:
     taken = await pve.send("GET", "/cluster/nextid", vmid=101)
     assert taken.status_code == 400
     assert taken.json()["errors"] == {"vmid": "VM 101 already exists"}
+
+
+async def test_the_list_is_the_same_packed_or_not(pve: Pve) -> None:
+    """Whoever takes gzip gets the kept answer packed; nobody gets an old one."""
+    plain = {"Accept-Encoding": "identity"}
+    for vmid in (101, 102):
+        await pve.task("POST", "/nodes/pve/qemu", vmid=vmid)
+        packed = await pve.http.get("/cluster/resources?type=vm")
+        assert packed.headers["Content-Encoding"] == "gzip"
+        unpacked = await pve.http.get("/cluster/resources?type=vm", headers=plain)
+        assert "Content-Encoding" not in unpacked.headers
+        assert packed.json() == unpacked.json()
+        assert vmid in {row["vmid"] for row in packed.json()["data"]}
