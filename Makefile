@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.talops-stamp
-WORKERS ?= auto
+# One more than there are processors: a test that waits for a node leaves its own to another.
+WORKERS ?= $(shell echo $$(( $$(nproc) + 1 )))
 # Found, fetched or built before the tests start, so that a fresh machine shows what it is doing.
 TEST_TOOLS := tofu sops age etcd kube-apiserver helm
 

@@ -12,12 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 SEED = "SEED"
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("talops", deadline=None)
+settings.load_profile("talops")
 
 
 def pytest_configure(config: pytest.Config) -> None:

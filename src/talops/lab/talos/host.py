@@ -126,7 +126,7 @@ class TalosHost:
             if node.config is None:
                 continue
             key = (node.config.cluster_id, node.hostname)
-            if node.registration.ready and not node.apid.cut_off:
+            if _posts(node):
                 self._absent.pop(key, None)
             elif node.registration.renewed:
                 self._absent.setdefault(key, now)
@@ -139,3 +139,17 @@ class TalosHost:
             except TalopsError:
                 continue  # Kubernetes is away itself; the next tick tries again
             self._absent[cluster, name] = float("inf")
+            self._contradict(cluster, name)
+
+    def _contradict(self, cluster: str, name: str) -> None:
+        """A kubelet that came back in that very moment must say so again."""
+        for node in self.fabric.nodes():
+            same = node.config is not None and node.config.cluster_id == cluster
+            if same and node.hostname == name and _posts(node):
+                node.registration.config_changed()
+
+
+def _posts(node: Node) -> bool:
+    """Whether a kubelet posts its status, be it a good one or not."""
+    told = node.registration
+    return not node.apid.cut_off and (told.ready or (node.faults.never_ready and told.renewed > 0))
