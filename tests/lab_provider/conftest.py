@@ -19,12 +19,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.lab_provider.configurations import VM
-from tests.lab_provider.fake import TOKEN, Fake, running
+from tests.lab_provider.fake_server import TOKEN, running
 
 from talops.lab.provider import mirror as mirrors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from tests.lab_provider.fake import Fake
 
 REAL_MIRROR = "TALOPS_PROVIDER_MIRROR"
 LONGEST = 80

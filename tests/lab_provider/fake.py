@@ -2,70 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
-import json
-import re
-import ssl
-import threading
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from typing import Any
 
-from aiohttp import web
-from multidict import MultiDict
+from tests.lab_provider.fake_guests import GIB, Guests, RefusalError, Task
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-TOKEN = "lab@pve!test=00000000-0000-0000-0000-000000000000"
 PASSWORD = "correct horse"
 TICKET = "PVE:root@pam:4EEC61E2::bGFi"
-GIB = 1 << 30
-DRIVE = re.compile(r"(ide|sata|scsi|virtio|efidisk|tpmstate)\d+")
-NUMBERS = (
-    "cores",
-    "sockets",
-    "vcpus",
-    "cpuunits",
-    "onboot",
-    "numa",
-    "acpi",
-    "tablet",
-    "protection",
-)
-
-
 WORLD = {
     "vms", "where", "running", "pools", "files", "stores", "interfaces", "users", "roles", "groups",
     "acl", "tokens", "mappings",
 }  # fmt: skip
 
 
-class RefusalError(Exception):
-    def __init__(self, status: int, reason: str, errors: dict[str, str] | None = None) -> None:
-        super().__init__(reason)
-        self.status, self.reason, self.errors = status, reason, errors
-
-
 @dataclass
-class Task:
-    exit: str = "OK"
-    log: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Fake:
+class Fake(Guests):
     """`calls` is what was asked, in order; `failures` says what goes wrong at which call."""
 
     port: int = 0
     nodes: list[str] = field(default_factory=lambda: ["pve1", "pve2"])
-    vms: dict[int, dict[str, Any]] = field(default_factory=dict)
-    where: dict[int, str] = field(default_factory=dict)
-    running: set[int] = field(default_factory=set)
-    pools: dict[str, dict[str, Any]] = field(default_factory=dict)
     files: dict[str, int] = field(default_factory=dict)
     stores: dict[str, dict[str, Any]] = field(default_factory=dict)
     interfaces: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -75,10 +31,8 @@ class Fake:
     acl: list[dict[str, Any]] = field(default_factory=list)
     tokens: dict[str, dict[str, Any]] = field(default_factory=dict)
     mappings: dict[str, dict[str, Any]] = field(default_factory=dict)
-    tasks: dict[str, Task] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     bodies: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    agents: bool = True
     failures: dict[str, list[RefusalError | Task]] = field(default_factory=dict)
 
     @property
@@ -102,12 +56,6 @@ class Fake:
     def changes(self) -> list[str]:
         return [call for call in self.calls if not call.startswith("GET ")]
 
-    def task(self, node: str, kind: str, subject: object) -> str:
-        number = len(self.tasks) + 1
-        upid = f"UPID:{node}:{number:08X}:{number:08X}:{number:08X}:{kind}:{subject}:lab@pve!test:"
-        self.tasks.setdefault(upid, Task())
-        return upid
-
     def fail(self, call: str, *what: RefusalError | Task) -> None:
         self.failures.setdefault(call, []).extend(what)
 
@@ -122,33 +70,12 @@ class Fake:
 
     def at_cluster(self, method: str, path: list[str], form: Any) -> Any:
         if path == ["nextid"]:
-            return self._next_id(form.get("vmid"))
+            return self.next_id(form.get("vmid"))
         if path == ["resources"]:
-            return [self._resource(vmid) for vmid in sorted(self.vms)]
+            return [self.resource(vmid) for vmid in sorted(self.vms)]
         if path[:2] == ["mapping", "pci"]:
             return self._mapping(method, path[2:], form)
         raise RefusalError(500, f"no such resource '{path[-1]}'")
-
-    def _next_id(self, wanted: str | None) -> str:
-        if wanted is not None and int(wanted) in self.vms:
-            text = f"VM {wanted} already exists"
-            raise RefusalError(400, "Parameter verification failed.", {"vmid": text})
-        if wanted is not None:
-            return wanted
-        return str(next(i for i in range(100, 1000) if i not in self.vms))
-
-    def _resource(self, vmid: int) -> dict[str, Any]:
-        config = self.vms[vmid]
-        return {
-            "type": "qemu",
-            "id": f"qemu/{vmid}",
-            "vmid": vmid,
-            "node": self.where[vmid],
-            "name": config.get("name", ""),
-            "status": "running" if vmid in self.running else "stopped",
-            "template": int(config.get("template", 0)),
-            "tags": config.get("tags", ""),
-        }
 
     def _mapping(self, method: str, path: list[str], form: Any) -> Any:
         return self._crud(self.mappings, "id", method, path, form, lists=("map",))
@@ -372,132 +299,6 @@ class Fake:
             "avail": 9 * GIB, "total": 10 * GIB, "used": GIB, "used_fraction": 0.1,
         }  # fmt: skip
 
-    def node_qemu(self, method: str, node: str, path: list[str], form: Any) -> Any:
-        path = [part for part in path if part]
-        if not path:
-            return self._list(node) if method == "GET" else self._create(node, form)
-        vmid = int(path[0])
-        if self.where.get(vmid) != node:
-            text = f"Configuration file 'nodes/{node}/qemu-server/{vmid}.conf' does not exist"
-            raise RefusalError(500, text)
-        if method == "DELETE":
-            self._destroy(vmid)
-            return self.task(node, "qmdestroy", vmid)
-        return self._vm(method, node, vmid, path[1:], form)
-
-    def _list(self, node: str) -> Any:
-        found = [self._resource(v) for v in sorted(self.vms) if self.where[v] == node]
-        for item in found:
-            if not item["template"]:
-                del item["template"]
-        return found
-
-    def _create(self, node: str, form: Any) -> str:
-        vmid = int(form.pop("vmid"))
-        if vmid in self.vms:
-            raise RefusalError(500, f"unable to create VM {vmid}: VM {vmid} already exists on node")
-        pool = form.pop("pool", None)
-        self.vms[vmid], self.where[vmid] = {"digest": "0", "smbios1": "uuid=1"}, node
-        self._apply(vmid, form)
-        if pool:
-            self.pools[pool]["members"].add(vmid)
-        return self.task(node, "qmcreate", vmid)
-
-    def _destroy(self, vmid: int) -> None:
-        del self.vms[vmid], self.where[vmid]
-        for pool in self.pools.values():
-            pool["members"].discard(vmid)
-
-    def _vm(  # noqa: C901  (one branch per call)
-        self, method: str, node: str, vmid: int, path: list[str], form: Any
-    ) -> Any:
-        config, what = self.vms[vmid], "/".join(path)
-        if what == "config":
-            return {**config} if method == "GET" else self._apply(vmid, form)
-        if what == "status/current":
-            return {"status": "running" if vmid in self.running else "stopped", "vmid": vmid}
-        if path[0] == "agent":
-            return self._agent(vmid, path[1])
-        if what == "status/start":
-            self.running.add(vmid)
-        elif what in ("status/stop", "status/shutdown"):
-            self.running.discard(vmid)
-        elif what == "template":
-            config["template"] = 1
-        elif what == "resize":
-            drive = config[form["disk"]].split(",")
-            kept = [part for part in drive if not part.startswith("size=")]
-            config[form["disk"]] = ",".join([*kept, f"size={int(form['size']) // GIB}G"])
-        elif what == "clone":
-            self._clone(node, vmid, form)
-        elif what == "migrate":
-            self.where[vmid] = form["target"]
-        elif what == "move_disk":
-            config[form["disk"]] = form["storage"] + ":" + config[form["disk"]].partition(":")[2]
-        elif what == "cloudinit":
-            return None
-        else:
-            raise RefusalError(501, f"not implemented: {what}")
-        return self.task(node, f"qm{path[-1]}", vmid)
-
-    def _agent(self, vmid: int, question: str) -> Any:
-        if vmid not in self.running or not self.agents:
-            raise RefusalError(500, "QEMU guest agent is not running")
-        if question == "ping":
-            return {"result": {}}
-        address = {"ip-address": f"10.0.0.{vmid % 256}", "ip-address-type": "ipv4", "prefix": 24}
-        mac = self.vms[vmid]["net0"].split(",")[0].partition("=")[2]
-        nic = {"name": "eth0", "hardware-address": mac.lower(), "ip-addresses": [address]}
-        local = {"ip-address": "127.0.0.1", "ip-address-type": "ipv4", "prefix": 8}
-        none = "00:00:00:00:00:00"
-        loopback = {"name": "lo", "hardware-address": none, "ip-addresses": [local]}
-        return {"result": [loopback, nic]}
-
-    def _clone(self, node: str, source: int, form: Any) -> None:
-        vmid = int(form["newid"])
-        self.vms[vmid] = {
-            k: v.replace(f"-{source}-", f"-{vmid}-") if isinstance(v, str) else v
-            for k, v in self.vms[source].items()
-            if k != "template"
-        }
-        self.where[vmid] = form.get("target", node)
-        self.vms[vmid] |= {k: form[k] for k in ("name", "description") if k in form}
-
-    def _apply(self, vmid: int, form: Any) -> None:
-        config = self.vms[vmid]
-        for key in form.get("delete", "").split(","):
-            config.pop(key, None)
-        for key, value in form.items():
-            if key == "delete" or (key == "template" and value == "0"):
-                continue
-            if DRIVE.fullmatch(key):
-                config[key] = self._drive(vmid, key, value)
-            elif re.fullmatch(r"net\d+", key):
-                config[key] = _nic(vmid, value)
-            elif value == "":
-                config.pop(key, None)
-            else:
-                config[key] = int(value) if key in NUMBERS else value
-
-    def _drive(self, vmid: int, key: str, text: str) -> str:
-        parts = [part.partition("=") for part in text.split(",") if part]
-        told = {name: value for name, _, value in parts}
-        volume = told.pop("file")
-        told.pop("format", None), told.pop("size", None)
-        source = told.pop("import-from", None)
-        store, _, rest = volume.partition(":")
-        if rest == "cloudinit":
-            return f"{store}:vm-{vmid}-cloudinit,media=cdrom"
-        if rest.isdigit():
-            number = sum(f"vm-{vmid}-disk-" in str(v) for v in self.vms[vmid].values())
-            volume = f"{store}:vm-{vmid}-disk-{number}"
-            size = "2G" if source else f"{rest}G"
-            told["size"] = {"efidisk0": "4M", "tpmstate0": "4M"}.get(key, size)
-        elif told.get("media") != "cdrom" and key in self.vms[vmid]:
-            before = self.vms[vmid][key].split(",")
-            told |= dict(p.split("=", 1) for p in before if p.startswith("size="))
-        return ",".join([volume, *(f"{k}={told[k]}" for k in sorted(told))])
-
 
 def _kind(volid: str) -> str:
     return volid.partition(":")[2].partition("/")[0]
@@ -507,89 +308,3 @@ def _typed(form: Any) -> dict[str, Any]:
     flags = ("enable", "disable", "shared", "sparse", "privsep", "expire", "create-base-path",
              "create-subdirs", "mdev", "saferemove")  # fmt: skip
     return {k: int(v) if k in flags and v.isdigit() else v for k, v in form.items()}
-
-
-def _nic(vmid: int, text: str) -> str:
-    told = dict(part.split("=", 1) for part in text.split(","))
-    model = told.pop("model")
-    mac = told.pop("macaddr", f"BC:24:11:00:00:{vmid % 256:02X}")
-    return ",".join([f"{model}={mac}", *(f"{k}={told[k]}" for k in sorted(told))])
-
-
-FAKE = web.AppKey("fake", Fake)
-
-
-async def _handle(request: web.Request) -> web.Response:
-    fake: Fake = request.app[FAKE]
-    path = [unquote(part) for part in request.raw_path.partition("?")[0].split("/")[3:]]
-    form = await request.post() if request.method in ("POST", "PUT") else request.query
-    call = f"{request.method} /{'/'.join(path)}"
-    fake.calls.append(call)
-    plain: Any = MultiDict(form)
-    if request.method in ("POST", "PUT"):
-        plain.update(request.query)
-    fake.bodies.append((call, {k: str(v) for k, v in plain.items()}))
-    try:
-        _check_token(request)
-        data = _answer(fake, call, request.method, path, plain)
-    except RefusalError as no:
-        body = {"data": None, "message": f"{no.reason}\n"} | (
-            {"errors": no.errors} if no.errors else {}
-        )
-        return web.Response(status=no.status, reason=no.reason, text=json.dumps(body))
-    return web.json_response({"data": data})
-
-
-def _check_token(request: web.Request) -> None:
-    """A token, or the ticket and for changes its second half too."""
-    if request.path.endswith("/access/ticket"):
-        return
-    token = request.headers.get("Authorization") == f"PVEAPIToken={TOKEN}"
-    ticket = request.headers.get("Cookie") == f"PVEAuthCookie={TICKET}"
-    safe = request.method == "GET" or request.headers.get("CSRFPreventionToken") == "C"
-    if not token and not (ticket and safe):
-        raise RefusalError(401, "authentication failure")
-
-
-def _answer(fake: Fake, call: str, method: str, path: list[str], form: Any) -> Any:
-    planned = next((v for k, v in fake.failures.items() if call.endswith(k) and v), None)
-    failure = planned.pop(0) if planned else None
-    if isinstance(failure, RefusalError):
-        raise failure
-    data = fake.answer(method, path, form)
-    if failure is not None:
-        fake.tasks[data] = failure
-    return data
-
-
-@contextmanager
-def running(certificate: Path) -> Iterator[Fake]:
-    """Served from a thread of its own, on a free port."""
-    fake, loop, ready = Fake(), asyncio.new_event_loop(), threading.Event()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.load_cert_chain(certificate)
-    stop = asyncio.Event()
-
-    async def serve() -> None:
-        app = web.Application()
-        app[FAKE] = fake
-        app.router.add_route("*", "/{tail:.*}", _handle)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
-        await site.start()
-        fake.port = runner.addresses[0][1]
-        ready.set()
-        await stop.wait()
-        await runner.cleanup()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
-    thread.start()
-    assert ready.wait(10)
-    try:
-        yield fake
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
-        loop.close()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.lab_provider.configurations import VM, one_vm
-from tests.lab_provider.fake import RefusalError, Task
+from tests.lab_provider.fake_guests import RefusalError, Task
 
 if TYPE_CHECKING:
     from tests.lab_provider.conftest import Workspace

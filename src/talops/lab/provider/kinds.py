@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
@@ -45,7 +46,7 @@ class FailedError(TalopsError):
         self.detail = detail
 
 
-class Resource:
+class Resource(ABC):
     """`legacy`: the type belongs to the older half of the real provider, with its looser rules."""
 
     name: ClassVar[str]
@@ -55,33 +56,35 @@ class Resource:
     def validate(self, _config: Values, /) -> list[str]:
         return []
 
-    def adjust(self, plan: Plan, prior: Values | None, config: Values, /) -> None:
-        """The last word on a plan: replacements that depend on more than one attribute."""
+    def adjust(self, plan: Plan, prior: Values | None, config: Values, /) -> None:  # noqa: B027
+        """The last word on a plan, of which most kinds have none: replacements that depend on
+        more than one attribute.
+        """
 
-    async def create(self, call: Call, planned: Values) -> Values:
-        raise NotImplementedError
+    @abstractmethod
+    async def create(self, call: Call, planned: Values) -> Values: ...
 
+    @abstractmethod
     async def read(self, call: Call, state: Values) -> Values | None:
         """None: it is gone."""
-        raise NotImplementedError
 
-    async def update(self, call: Call, prior: Values, planned: Values, /) -> Values:
-        raise NotImplementedError
+    @abstractmethod
+    async def update(self, call: Call, prior: Values, planned: Values, /) -> Values: ...
 
-    async def delete(self, call: Call, prior: Values) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def delete(self, call: Call, prior: Values) -> None: ...
 
     async def adopt(self, _call: Call, identity: str, /) -> Values:
         """The state to begin with for `tofu import`; a read follows."""
         return {"id": identity}
 
 
-class DataSource:
+class DataSource(ABC):
     name: ClassVar[str]
     block: ClassVar[Block]
 
-    async def read(self, call: Call, config: Values) -> Values:
-        raise NotImplementedError
+    @abstractmethod
+    async def read(self, call: Call, config: Values) -> Values: ...
 
 
 def refuse(summary: str, detail: str = "") -> NoReturn:

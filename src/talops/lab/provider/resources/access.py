@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
@@ -26,11 +27,11 @@ class _Entry(Resource):
     key: ClassVar[str]  # of the name, in Proxmox
     identity: ClassVar[str]  # of the name, in the configuration
 
-    def form(self, planned: Values) -> dict[str, str]:
-        raise NotImplementedError
+    @abstractmethod
+    def form(self, planned: Values) -> dict[str, str]: ...
 
-    def told(self, found: Any) -> Values:
-        raise NotImplementedError
+    @abstractmethod
+    def told(self, found: Any) -> Values: ...
 
     async def create(self, call: Call, planned: Values) -> Values:
         name = planned[self.identity]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from talops.lab.provider import tasks
@@ -43,12 +44,12 @@ _REMOVABLE = {
 class _Interface(Resource):
     kind: ClassVar[str]
 
+    @abstractmethod
     def own(self, planned: Values) -> dict[str, str]:
         """The parameters of this kind of interface only."""
-        raise NotImplementedError
 
-    def told(self, found: Values, state: Values, /) -> Values:
-        raise NotImplementedError
+    @abstractmethod
+    def told(self, found: Values, state: Values, /) -> Values: ...
 
     def removed(self, prior: Values, planned: Values) -> list[str]:
         return [
