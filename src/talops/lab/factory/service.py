@@ -14,6 +14,7 @@ from talops.files import write_atomic
 from talops.lab.factory import images
 from talops.lab.factory.catalogue import EXTENSIONS, VERSIONS, extensions_of
 from talops.lab.factory.schematic import SchematicError, canonical, schematic_id
+from talops.lab.https import HttpsSite
 
 if TYPE_CHECKING:
     from talops.lab.context import LabContext
@@ -27,9 +28,9 @@ class FactoryService:
     name = "factory"
 
     def __init__(self, context: LabContext) -> None:
-        self._layout, self._authority = context.layout, context.authority
-        self._address = context.network.address(0, 2)
-        self._runner: web.AppRunner | None = None
+        self._layout = context.layout
+        address = context.network.address(0, 2)
+        self._site = HttpsSite(context.authority, self.name, address, PORT)
 
     async def start(self) -> None:
         app = web.Application()
@@ -39,18 +40,13 @@ class FactoryService:
         app.router.add_get("/version/{version}/extensions/official", self._extensions)
         app.router.add_get("/image/{id}/{version}/{file}", self._image)
         self.remember(canonical({}))
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await self._runner.setup()
-        context = self._authority.server_context("factory", [self._address])
-        await web.TCPSite(self._runner, self._address, PORT, ssl_context=context).start()
+        await self._site.start(app)
 
     async def stop(self) -> None:
-        if self._runner:
-            await self._runner.cleanup()
-            self._runner = None
+        await self._site.stop()
 
     def endpoints(self) -> dict[str, Any]:
-        return {"url": f"https://{self._address}:{PORT}"}
+        return {"url": self._site.url}
 
     def remember(self, text: str) -> str:
         name = schematic_id(text)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from talops.errors import ToolError
+from talops.lab.https import HttpsSite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.lab.context import LabContext
+
 
 PORT = 8446
 USER = "lab"
@@ -27,10 +29,10 @@ class GitService:
     name = "git"
 
     def __init__(self, context: LabContext) -> None:
-        self._layout, self._authority = context.layout, context.authority
-        self._address = context.network.address(0, 4)
+        self._layout = context.layout
+        address = context.network.address(0, 4)
+        self._site = HttpsSite(context.authority, self.name, address, PORT)
         self._token = context.credentials.token
-        self._runner: web.AppRunner | None = None
 
     @property
     def _root(self) -> Path:
@@ -41,18 +43,13 @@ class GitService:
             await _create(self._root / name)
         app = web.Application(client_max_size=256 * 1024 * 1024)
         app.router.add_route("*", "/{path:.+}", self._serve)
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
-        context = self._authority.server_context("git", [self._address])
-        await web.TCPSite(self._runner, self._address, PORT, ssl_context=context).start()
+        await self._site.start(app)
 
     async def stop(self) -> None:
-        if self._runner:
-            await self._runner.cleanup()
-            self._runner = None
+        await self._site.stop()
 
     def endpoints(self) -> dict[str, Any]:
-        base = f"https://{self._address}:{PORT}"
+        base = self._site.url
         return {
             "url": f"{base}/{REPOSITORIES[0]}",
             "private_url": f"{base}/{REPOSITORIES[1]}",

@@ -104,6 +104,16 @@ class Api:
                     raise
         raise AssertionError
 
+    async def remove(self, path: str, params: Params | None = None) -> bool:
+        """Whether it was there."""
+        try:
+            await self.call("DELETE", path, params)
+        except ApiError as error:
+            if error.gone:
+                return False
+            raise
+        return True
+
     def close(self) -> None:
         for connection in self._idle:
             connection.close()

@@ -68,6 +68,13 @@ class Resource(ABC):
     async def read(self, call: Call, state: Values) -> Values | None:
         """None: it is gone."""
 
+    async def found(self, call: Call, state: Values) -> Values:
+        """What was written, as it is now."""
+        found = await self.read(call, state)
+        if found is None:
+            refuse(f"{self.name} {state['id']} is gone right after it was written")
+        return found
+
     @abstractmethod
     async def update(self, call: Call, prior: Values, planned: Values, /) -> Values: ...
 

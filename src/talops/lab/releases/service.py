@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from talops.lab.https import HttpsSite
 from talops.lab.releases import charts, manifests
 
 if TYPE_CHECKING:
@@ -35,29 +36,23 @@ class ReleasesService:
     name = "releases"
 
     def __init__(self, context: LabContext) -> None:
-        self._authority = context.authority
-        self._address = context.network.address(0, 3)
+        address = context.network.address(0, 3)
+        self._site = HttpsSite(context.authority, self.name, address, PORT)
         self._contents = contents()
-        self._runner: web.AppRunner | None = None
 
     async def start(self) -> None:
         app = web.Application()
         app.router.add_get("/{name}/{file}", self._file)
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
-        context = self._authority.server_context("releases", [self._address])
-        await web.TCPSite(self._runner, self._address, PORT, ssl_context=context).start()
+        await self._site.start(app)
 
     async def stop(self) -> None:
-        if self._runner:
-            await self._runner.cleanup()
-            self._runner = None
+        await self._site.stop()
 
     def endpoints(self) -> dict[str, Any]:
         return {
             name: {
                 "version": version,
-                "url": f"https://{self._address}:{PORT}/{name}/{file}",
+                "url": f"{self._site.url}/{name}/{file}",
                 "sha256": hashlib.sha256(content).hexdigest(),
             }
             for name, (version, file, content) in self._contents.items()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from talops.lab.https import HttpsSite
 from talops.lab.truenas import rest, rpc
 from talops.lab.truenas.keys import make_keys
 from talops.lab.truenas.middleware import HOST, Middleware
@@ -30,8 +31,8 @@ class TrueNasService:
 
     def __init__(self, context: LabContext) -> None:
         self._context = context
-        self._address = context.network.address(0, 5)
-        self._runner: web.AppRunner | None = None
+        address = context.network.address(0, 5)
+        self._site = HttpsSite(context.authority, self.name, address, PORT)
         self._middleware: Middleware | None = None
         self.keys = make_keys(context.credentials.token)
 
@@ -51,22 +52,17 @@ class TrueNasService:
         self._middleware = Middleware(zfs, self.keys, self._context.faults, timing)
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await self._runner.setup()
-        tls = self._context.authority.server_context("truenas", [self._address])
-        await web.TCPSite(self._runner, self._address, PORT, ssl_context=tls).start()
+        await self._site.start(app)
 
     async def stop(self) -> None:
-        if self._runner:
-            await self._runner.cleanup()
-            self._runner = None
+        await self._site.stop()
         if self._middleware:
             self._middleware.zfs.close()
             self._middleware = None
 
     def endpoints(self) -> dict[str, Any]:
         return {
-            "url": f"https://{self._address}:{PORT}",
+            "url": self._site.url,
             "version": self.version,
             "pools": [pool.name for pool in self._context.spec.truenas.pools],
             "api_key": self.keys[0].key,

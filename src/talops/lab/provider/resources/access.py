@@ -38,7 +38,7 @@ class _Entry(Resource):
         form = {self.key: name, **self.form(planned), **self.first_time(planned)}
         await call.api.call("POST", self.path, form)
         call.saved = {**planned, "id": name}
-        return await self._found(call, call.saved)
+        return await self.found(call, call.saved)
 
     def first_time(self, _planned: Values, /) -> dict[str, str]:
         return {}
@@ -54,20 +54,10 @@ class _Entry(Resource):
 
     async def update(self, call: Call, prior: Values, planned: Values) -> Values:
         await call.api.call("PUT", self._path(prior["id"]), self.form(planned))
-        return await self._found(call, planned)
+        return await self.found(call, planned)
 
     async def delete(self, call: Call, prior: Values) -> None:
-        try:
-            await call.api.call("DELETE", self._path(prior["id"]))
-        except ApiError as error:
-            if not error.gone:
-                raise
-
-    async def _found(self, call: Call, state: Values) -> Values:
-        found = await self.read(call, state)
-        if found is None:
-            refuse(f"{self.path}/{state['id']} is gone right after it was written")
-        return found
+        await call.api.remove(self._path(prior["id"]))
 
     def _path(self, name: str) -> str:
         return f"{self.path}/{quote(name, safe='@')}"

@@ -117,11 +117,7 @@ class DownloadFile(Resource):
         return {**planned, "size": size}
 
     async def delete(self, call: Call, prior: Values) -> None:
-        try:
-            await call.api.call("DELETE", _content(prior, prior["id"]))
-        except ApiError as error:
-            if not error.gone:
-                raise
+        await call.api.remove(_content(prior, prior["id"]))
 
     async def adopt(self, _call: Call, identity: str) -> Values:
         node, _, volume = identity.partition("/")

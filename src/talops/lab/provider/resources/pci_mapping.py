@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from talops.lab.provider import options
 from talops.lab.provider.api import ApiError
-from talops.lab.provider.kinds import Call, Remark, Resource, refuse
+from talops.lab.provider.kinds import Call, Remark, Resource
 from talops.lab.provider.schema import Attribute, Block, Nested
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class PciMapping(Resource):
     async def create(self, call: Call, planned: Values) -> Values:
         form = [("id", planned["name"]), *_form(planned)]
         await call.api.call("POST", _BASE, form)
-        return await self._found(call, {**planned, "id": planned["name"]})
+        return await self.found(call, {**planned, "id": planned["name"]})
 
     async def read(self, call: Call, state: Values) -> Values | None:
         try:
@@ -56,21 +56,11 @@ class PciMapping(Resource):
             gone.insert(0, "description")
         form = [*_form(planned), *([("delete", ",".join(gone))] if gone else [])]
         await call.api.call("PUT", _path(planned["name"]), form)
-        return await self._found(call, planned)
+        return await self.found(call, planned)
 
     async def delete(self, call: Call, prior: Values) -> None:
-        try:
-            await call.api.call("DELETE", _path(prior["name"]))
-        except ApiError as error:
-            if not error.gone:
-                raise
+        if not await call.api.remove(_path(prior["name"])):
             call.warnings.append(Remark(f"PCI mapping {prior['name']} is gone already"))
-
-    async def _found(self, call: Call, state: Values) -> Values:
-        found = await self.read(call, state)
-        if found is None:
-            refuse(f"PCI mapping {state['id']} is gone right after it was written")
-        return found
 
 
 def told(found: Values) -> Values:

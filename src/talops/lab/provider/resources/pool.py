@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from talops.lab.provider.api import ApiError
-from talops.lab.provider.kinds import Call, Resource, refuse
+from talops.lab.provider.kinds import Call, Resource
 from talops.lab.provider.schema import Attribute, Block
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Pool(Resource):
         form = {"poolid": planned["pool_id"], "comment": planned["comment"]}
         await call.api.call("POST", "/pools", form)
         call.saved = {**planned, "id": planned["pool_id"]}
-        return await self._found(call, call.saved)
+        return await self.found(call, call.saved)
 
     async def read(self, call: Call, state: Values) -> Values | None:
         try:
@@ -54,20 +54,10 @@ class Pool(Resource):
 
     async def update(self, call: Call, prior: Values, planned: Values) -> Values:
         await call.api.call("PUT", pool_path(prior["id"]), {"comment": planned["comment"]})
-        return await self._found(call, planned)
+        return await self.found(call, planned)
 
     async def delete(self, call: Call, prior: Values) -> None:
-        try:
-            await call.api.call("DELETE", "/pools", {"poolid": prior["id"]})
-        except ApiError as error:
-            if not error.gone:
-                raise
-
-    async def _found(self, call: Call, state: Values) -> Values:
-        found = await self.read(call, state)
-        if found is None:
-            refuse(f"pool {state['id']} is gone right after it was written")
-        return found
+        await call.api.remove("/pools", {"poolid": prior["id"]})
 
 
 def pool_path(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.lab.provider import options
 from talops.lab.provider.api import ApiError
-from talops.lab.provider.kinds import Call, Resource, refuse
+from talops.lab.provider.kinds import Call, Resource
 from talops.lab.provider.schema import Attribute, Block, NestedBlock
 from talops.lab.provider.validation import at_least
 
@@ -136,7 +136,7 @@ class Storage(Resource):
         form = {"storage": planned["id"], "type": self._kind.type, **_common(planned)}
         form |= _plain(planned, {**self._kind.fixed, **self._kind.sent}) | _backups(planned)
         await call.api.call("POST", "/storage", form)
-        return await self._found(call, planned)
+        return await self.found(call, planned)
 
     async def read(self, call: Call, state: Values) -> Values | None:
         try:
@@ -150,20 +150,10 @@ class Storage(Resource):
     async def update(self, call: Call, _prior: Values, planned: Values) -> Values:
         form = _common(planned) | _plain(planned, self._kind.sent) | _backups(planned)
         await call.api.call("PUT", f"/storage/{planned['id']}", form)
-        return await self._found(call, planned)
+        return await self.found(call, planned)
 
     async def delete(self, call: Call, prior: Values) -> None:
-        try:
-            await call.api.call("DELETE", f"/storage/{prior['id']}")
-        except ApiError as error:
-            if not error.gone:
-                raise
-
-    async def _found(self, call: Call, state: Values) -> Values:
-        found = await self.read(call, state)
-        if found is None:
-            refuse(f"storage {state['id']} is gone right after it was written")
-        return found
+        await call.api.remove(f"/storage/{prior['id']}")
 
     def _told(self, found: Values, state: Values) -> Values:
         out: Values = {
