@@ -30,14 +30,25 @@ MakeLab = Callable[..., contextlib.AbstractAsyncContextManager[Any]]
 LIVES = 50
 VMS = {"e2e-cp-1", "e2e-w-1"}
 
-# Each with words of which one must be in the message of a run that fails because of it; without
-# words the run may fail in many places, and only the form of its message is looked at.
+MADE = "made to fail by the lab"
+CUT = ("eof", "reset", "closed", "cannot reach", "disconnected", "connection")
+# Each with words of which one must be in the message of a run that fails because of it. Without
+# words no run may fail because of it.
 PROXMOX = {
-    "error": (Fault("error", path="/qemu", method="POST", status=500, times=2), ()),
-    "late error": (Fault("error", path="/qemu$", method="POST", when="after", times=1), ()),
-    "drop": (Fault("drop", path="/qemu", times=1, skip=1), ()),
-    "late drop": (Fault("drop", path="/status/start", when="after", times=1), ()),
-    "failing task": (Fault("task", task="qmcreate", step="config", message="got timeout"), ()),
+    "error": (
+        Fault("error", path="/qemu", method="POST", status=500, message=MADE, times=2),
+        (MADE,),
+    ),
+    "late error": (
+        Fault("error", path="/qemu$", method="POST", when="after", message=MADE, times=1),
+        (MADE,),
+    ),
+    "drop": (Fault("drop", path="/qemu", times=1, skip=1), CUT),
+    "late drop": (Fault("drop", path="/status/start", when="after", times=1), CUT),
+    "failing task": (
+        Fault("task", task="qmcreate", step="config", message="got timeout"),
+        ("got timeout",),
+    ),
     "latency": (Fault("latency", path="/nodes", seconds=0.3, times=20), ()),
     "locked": (Fault("vm-locked", vmid=111, times=3), ("locked",)),
     "storage full": (Fault("storage-full", storage="local-lvm", times=2), ("space", "full")),
@@ -90,8 +101,12 @@ async def test_mixed_faults(
 
 
 async def _live(lab: Lab, phoenix: Phoenix, rounds: list[Round]) -> None:
-    for each in rounds:
-        await _up_in_trouble(lab, phoenix, each)
+    for number, each in enumerate(rounds):
+        # What a killed run left locked may be what stops the next one.
+        left = ("lock",) if any(r.kill_after for r in rounds[:number]) else ()
+        code, said = await _up_in_trouble(lab, phoenix, each)
+        if code not in {0, None}:
+            diagnosed(each, said, left)
     done = await lab.talops("up", "--yes")
     if done.code:  # a tofu that could not give its lock back while the server was away
         assert "talops state unlock" in done.everything, f"{rounds}\n{done.everything}"
@@ -105,7 +120,7 @@ async def _live(lab: Lab, phoenix: Phoenix, rounds: list[Round]) -> None:
     assert lab.vms() == {}
 
 
-async def _up_in_trouble(lab: Lab, phoenix: Phoenix, each: Round) -> None:
+async def _up_in_trouble(lab: Lab, phoenix: Phoenix, each: Round) -> tuple[int | None, str]:
     faults, book = lab.world.faults, _nodes(lab)
     if each.proxmox:
         faults.add(PROXMOX[each.proxmox][0])
@@ -113,15 +128,13 @@ async def _up_in_trouble(lab: Lab, phoenix: Phoenix, each: Round) -> None:
         book.set(each.node[0], NODES[each.node[1]])
     healing = asyncio.create_task(_heal(lab, each))
     try:
-        code, said = await _watched(lab, phoenix, each)
+        return await _watched(lab, phoenix, each)
     finally:
         healing.cancel()
         await asyncio.gather(healing, return_exceptions=True)
         faults.remove(None)
         if each.node:
             book.clear(each.node[0])
-    if code not in {0, None}:
-        diagnosed(each, said)
 
 
 async def _heal(lab: Lab, each: Round) -> None:
@@ -157,7 +170,7 @@ async def _watched(lab: Lab, phoenix: Phoenix, each: Round) -> tuple[int | None,
     return process.returncode, last
 
 
-def diagnosed(each: Round, said: str) -> None:
+def diagnosed(each: Round, said: str, left: tuple[str, ...]) -> None:
     """A run that failed says what, where and what to do next, and it fits what was wrong."""
     event = json.loads(said)
     assert event["kind"] == "run_finished", said
@@ -166,6 +179,8 @@ def diagnosed(each: Round, said: str) -> None:
     assert error["what"], said
     assert "bug:" not in error["what"], said
     assert error["hint"] or error["where"], said
-    if each.proxmox and not each.node and each.restart_states_after is None:
-        words = PROXMOX[each.proxmox][1]
-        assert not words or any(w in json.dumps(error).lower() for w in words), (each, error)
+    words = [*left]
+    words += PROXMOX[each.proxmox][1] if each.proxmox else ()
+    words += [each.node[0]] if each.node else []
+    words += ["state", "lock"] if each.restart_states_after else []
+    assert any(word in json.dumps(error).lower() for word in words), (each, words, error)
