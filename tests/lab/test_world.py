@@ -16,6 +16,7 @@ from tests.lab.proxmox.conftest import running
 
 from talops.errors import ConflictError, TalopsError
 from talops.lab.layout import Layout
+from talops.lab.network import claim
 from talops.lab.spec import LabSpec, read_spec, standalone
 from talops.lab.world import World, is_running
 
@@ -69,6 +70,23 @@ async def test_tls_is_new_and_trusted(tmp_path: Path) -> None:
         address = pve.world.proxmox.address("pve")
         with pytest.raises((ssl.SSLError, ConnectionError)):
             await asyncio.open_connection(address, 8006, ssl=old)
+
+
+async def test_network_is_held_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another lab cannot take the network while parts of this one still listen."""
+    async with running(tmp_path / "lab") as pve:
+        factory, number = pve.world.factory, pve.world.network.number
+        stop = factory.stop
+        refused = []
+
+        async def look() -> None:
+            with pytest.raises(ConflictError):
+                claim(tmp_path, number)
+            refused.append(True)
+            await stop()
+
+        monkeypatch.setattr(factory, "stop", look)
+    assert refused
 
 
 def test_secrets_are_private(tmp_path: Path) -> None:

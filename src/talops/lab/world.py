@@ -111,9 +111,10 @@ class World:
         )
 
     async def stop(self) -> None:
-        await self.control.stop()
         for service in reversed(self.services):
             await service.stop()
+        # Last: whoever gets its address may take all the others, too.
+        await self.control.stop()
         self._listener.close()
         self.layout.running.unlink(missing_ok=True)
         self._lock.close()
