@@ -146,7 +146,8 @@ def make_site(
 
     def make(control_planes: int, workers: int, *more: str) -> LabSite:
         place = ("--dir", str(lab))
-        out = talops.ok("lab", "proxmox", "--detach", *place, *more, "-o", "json")
+        pace = () if "--pace" in more else ("--pace", "0")
+        out = talops.ok("lab", "proxmox", "--detach", *place, *pace, *more, "-o", "json")
         started.append(True)
         counts = ("--control-planes", str(control_planes), "--workers", str(workers))
         talops.ok("lab", "inventory", *place, *counts)

@@ -69,7 +69,8 @@ Nas = Annotated[
     str | None, typer.Option("--truenas", help="Version of the TrueNAS, like 24.10 or 25.04.")
 ]
 Pace = Annotated[
-    float | None, typer.Option("--pace", help="Seconds that each step of a task takes.")
+    float | None,
+    typer.Option("--pace", help="Seconds that each step of a task takes; default: 0.1."),
 ]
 
 
@@ -124,11 +125,11 @@ def _spec(
     pace: float | None,
     truenas: str | None = None,
 ) -> LabSpec | None:
-    from talops.lab.spec import LabSpec, cluster, read_spec, standalone, truenas_of
+    from talops.lab.spec import cluster, read_spec, standalone, truenas_of, usual
 
     if file is None and not hosts and nodes is None and pace is None and truenas is None:
         return None
-    spec = read_spec(file) if file else LabSpec()
+    spec = read_spec(file) if file else usual()
     named = [standalone(name) for name in hosts]
     if nodes:
         named.append(cluster(nodes.split(",")[0], nodes.split(",")))

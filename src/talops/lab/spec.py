@@ -121,6 +121,13 @@ class LabSpec(_Part):
     truenas: TrueNasSpec = TrueNasSpec()
 
 
+def usual() -> LabSpec:
+    """What people start: tasks take a tenth of the second that each step needs on modest hardware,
+    as nodes boot in a tenth of their time.
+    """
+    return LabSpec(pace=0.1)
+
+
 def standalone(name: str) -> HypervisorSpec:
     return HypervisorSpec(name=name, nodes=(NodeSpec(name=name),))
 

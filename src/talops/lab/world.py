@@ -152,9 +152,9 @@ class World:
 
 
 def _default() -> LabSpec:
-    from talops.lab.spec import LabSpec
+    from talops.lab.spec import usual
 
-    return LabSpec()
+    return usual()
 
 
 def _lock(layout: Layout) -> IO[bytes]:

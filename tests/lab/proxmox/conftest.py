@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from talops.lab.spec import LabSpec
 from talops.lab.world import World
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
-
-    from talops.lab.spec import LabSpec
 
 
 class Pve:
@@ -60,7 +59,9 @@ class Pve:
 
 @asynccontextmanager
 async def running(directory: Path, spec: LabSpec | None = None) -> AsyncIterator[Pve]:
-    async with World(directory, spec) as world:
+    """A lab that has been there keeps what it was; a new one wastes no time."""
+    fresh = None if directory.exists() else LabSpec()  # noqa: ASYNC240  (nobody waits)
+    async with World(directory, spec or fresh) as world:
         pve = Pve(world)
         async with pve.http:
             yield pve

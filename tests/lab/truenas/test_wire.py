@@ -12,7 +12,7 @@ from websockets.asyncio.client import connect
 
 from talops.cli.lab import _spec
 from talops.errors import TalopsError
-from talops.lab.spec import LabSpec, TrueNasSpec, truenas_of
+from talops.lab.spec import LabSpec, TrueNasSpec, truenas_of, usual
 from talops.lab.truenas.service import apis
 from talops.lab.world import World
 
@@ -60,7 +60,7 @@ def test_what_each_version_speaks(version: str, found: tuple[bool, bool]) -> Non
 def test_versions_are_checked() -> None:
     """A word is no version; the flag of `lab start` changes nothing but it."""
     made = _spec(None, [], None, None, "24.10")
-    assert made == LabSpec(truenas=TrueNasSpec(version="24.10"))
+    assert made == usual().model_copy(update={"truenas": TrueNasSpec(version="24.10")})
     assert truenas_of("24.10", TrueNasSpec()).version == "24.10"
     with pytest.raises(TalopsError, match="no version"):
         truenas_of("latest", TrueNasSpec())
