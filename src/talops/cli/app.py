@@ -14,6 +14,7 @@ from typer.exceptions import TyperException
 
 from talops import __version__
 from talops.cli.output import print_error, print_usage
+from talops.cli.value_names import name_values
 from talops.errors import TalopsError
 
 # Name → module with `register(root)`. Only the module of the command that was typed is imported,
@@ -94,6 +95,7 @@ def build(names: list[str]) -> Any:
         import_module(COMMANDS[name]).register(root)
     command = typer.main.get_command(root)
     _name_environment(command)
+    name_values(command)
     return command
 
 

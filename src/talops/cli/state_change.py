@@ -82,10 +82,14 @@ def unlock(
 
 def migrate(
     source: Annotated[
-        str, typer.Option("--from", help="local, https://HOST/PROJECT or s3://BUCKET/PREFIX.")
+        str,
+        typer.Option(
+            "--from", metavar="BACKEND", help="local, https://HOST/PROJECT or s3://BUCKET/PREFIX."
+        ),
     ],
     target: Annotated[
-        str | None, typer.Option("--to", help="Likewise; else what the inventory says.")
+        str | None,
+        typer.Option("--to", metavar="BACKEND", help="Likewise; else what the inventory says."),
     ] = None,
     force: Force = False,
     directory: Directory = None,

@@ -30,7 +30,7 @@ async def get(
     kind: Annotated[
         str, typer.Argument(help="A kind such as members, disks, links, or its full type.")
     ],
-    id_: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only this one.")] = None,
+    id_: Annotated[str | None, typer.Argument(metavar="ID", help="Only this one.")] = None,
     namespace: Annotated[str | None, typer.Option(help="Default: the kind's own.")] = None,
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Go on with changes until interrupted.")

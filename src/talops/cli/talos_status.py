@@ -41,7 +41,7 @@ async def version(session: Session) -> None:
 async def services(
     session: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="[SERVICE]", help="Show what happened to this one.")
+        str | None, typer.Argument(metavar="SERVICE", help="Show what happened to this one.")
     ] = None,
 ) -> None:
     """List the services of nodes with their health, or the history of one."""

@@ -27,7 +27,7 @@ def register(root: typer.Typer) -> None:
 @app.command("install")
 def install(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Default: the usual set.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Default: the usual set.")
     ] = None,
     output: Output = Format.TEXT,
 ) -> None:

@@ -26,7 +26,9 @@ def up(
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Run this stage alone; repeatable.")
     ] = None,
-    first: Annotated[str | None, typer.Option("--from", help="Start with this stage.")] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="STAGE", help="Start with this stage.")
+    ] = None,
     last: Annotated[str | None, typer.Option("--until", help="Stop after this stage.")] = None,
     skip: Annotated[
         list[str] | None, typer.Option("--skip", help="Leave this stage out; repeatable.")
@@ -48,7 +50,7 @@ def up(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     nodes: Annotated[
-        str, typer.Option("--nodes", help="Only nodes whose names match this expression.")
+        str, typer.Option("--nodes", metavar="REGEX", help="Only nodes whose names match.")
     ] = "",
     max_parallel: Annotated[
         int, typer.Option("--max-parallel", help="Changes side by side.", min=1, max=256)
