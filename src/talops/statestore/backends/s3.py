@@ -52,7 +52,8 @@ class S3Backend:
         return f"s3://{self._settings.bucket}/{self._settings.prefix}"
 
     async def overview(self) -> list[StateInfo]:
-        keys = [key for key, _ in await self._bucket.list("")]
+        # A run's own lock has no state beside it; it is found by its lock file.
+        keys = [key.removesuffix(LOCK_SUFFIX) for key, _ in await self._bucket.list("")]
         found = {
             key.removesuffix(copies.SUFFIX)
             for key in keys
