@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from talops.errors import TalopsError
-from talops.gitops.catalog import known, names, offered, source
+from talops.gitops.catalog import known, names, source
 from talops.inventory.sections import Release
 
 OWN = Release(version="v9", url="https://mirror.example/flux.yaml", sha256="a" * 64)
@@ -22,11 +22,11 @@ def cluster(**releases: Release) -> Any:
 
 @pytest.mark.parametrize("name", names())
 def test_every_entry_is_whole(name: str) -> None:
-    """Version in the address, https, and a checksum that is one if there is one."""
+    """Version in the address, https, and a checksum."""
     entry = known(name)
     assert entry.url.startswith("https://")
     assert entry.version in entry.url
-    assert entry.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", entry.sha256)
+    assert re.fullmatch(r"[0-9a-f]{64}", entry.sha256)
 
 
 def test_every_version_has_a_renovate_comment() -> None:
@@ -35,15 +35,7 @@ def test_every_version_has_a_renovate_comment() -> None:
     assert text.count("# renovate: datasource=") == len(names())
 
 
-def test_an_unpinned_release_is_not_offered() -> None:
-    """With the next command as its hint."""
-    assert not offered(cluster(), "flux")
-    with pytest.raises(TalopsError, match="no checksum") as refused:
-        source(cluster(), "flux")
-    assert str(refused.value.hint).startswith("talops gitops pin flux")
-
-
-def test_the_inventory_pins_what_talops_does_not() -> None:
+def test_the_inventory_pins_another_one() -> None:
     """Its own address, version and checksum."""
     chosen = source(cluster(flux=OWN), "flux")
     assert (chosen.version, chosen.url, chosen.sha256) == ("v9", OWN.url, OWN.sha256)

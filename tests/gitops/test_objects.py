@@ -24,10 +24,6 @@ TOKEN = {
     "proxmox_api_token_id": Secret("root@pam!x"),
     "proxmox_api_token_secret": Secret("value"),
 }
-PINNED = """\
-releases:
-  nvidia-device-plugin: {version: '1', url: 'https://m.example/n-1.tgz', sha256: %s}
-"""
 
 NAS = "truenas: {url: 'https://nas.example', pool: tank, secret_namespace: csi}\n"
 
@@ -49,14 +45,13 @@ def test_what_an_inventory_asks_for(tmp_path: Path, more: str, names: list[str])
 @pytest.mark.parametrize(
     ("more", "names"),
     [
-        ("", ["nvidia runtime class"]),
-        (PINNED % ("a" * 64), ["nvidia-device-plugin"]),
+        ("", ["nvidia-device-plugin"]),
         ("addons: {nvidia: false}\n", []),
         ("addons: {nvidia: true}\n", ["nvidia-device-plugin"]),
     ],
 )
 def test_gpus_bring_the_device_plugin(tmp_path: Path, more: str, names: list[str]) -> None:
-    """On by itself where GPUs are; an unpinned chart stops only who asked for it."""
+    """On by itself where GPUs are."""
     found = wanted(cluster(tmp_path, more, nodes=GPU), {})
     assert [a.name for a in found] == names
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
-from talops.gitops.catalog import offered
 from talops.gitops.flux import namespace, secret
 from talops.redaction import Secret
 
@@ -33,7 +32,6 @@ class Addon:
     values: Mapping[str, Any] = field(default_factory=dict)
     user_values: str | None = None
     own: tuple[Object, ...] = ()
-    lacking: str | None = None  # a release that would belong here, and that nobody has pinned
 
     def __repr__(self) -> str:
         return f"Addon({self.name})"
@@ -124,9 +122,6 @@ def _device_plugin(cluster: Cluster) -> Addon:
         "handler": RUNTIME_CLASS,
     }
     name = "nvidia-device-plugin"
-    if cluster.addons.nvidia is None and not offered(cluster, name):
-        # Nobody asked for it by name, so its missing checksum stops nobody either.
-        return Addon("nvidia runtime class", own=(runtime,), lacking=name)
     return Addon(name, name, values, own=(runtime,))
 
 

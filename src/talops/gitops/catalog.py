@@ -22,7 +22,7 @@ class Source:
     version: str
     url: str
     namespace: str
-    sha256: str | None
+    sha256: str
     ca_file: str | None = None
 
     @property
@@ -45,31 +45,20 @@ def names() -> tuple[str, ...]:
 
 
 def known(name: str) -> Source:
-    """What the catalog says, pinned or not."""
+    """What the catalog says."""
     if name not in _entries():
         raise TalopsError(
             f"talops knows no release named {name}", hint=f"choose from: {', '.join(names())}"
         )
     entry = _entries()[name]
     url = entry["url"].format(version=entry["version"])
-    return Source(name, entry["version"], url, entry["namespace"], entry.get("sha256"))
-
-
-def offered(cluster: Cluster, name: str) -> bool:
-    """Somebody has given a checksum: talops, or the inventory."""
-    return name in cluster.releases or known(name).sha256 is not None
+    return Source(name, entry["version"], url, entry["namespace"], entry["sha256"])
 
 
 def source(cluster: Cluster, name: str) -> Source:
-    """The release to install: the inventory's own, else the pinned one; never one unpinned."""
+    """The release to install: the inventory's own, else the pinned one."""
     found = known(name)
     own = cluster.releases.get(name)
     if own:
         return Source(name, own.version, own.url, found.namespace, own.sha256, own.ca_file)
-    if found.sha256 is None:
-        raise TalopsError(
-            f"talops has no checksum for {found.title}, and installs nothing unchecked",
-            where=found.url,
-            hint=f"talops gitops pin {name}, then put its lines into cluster.yaml",
-        )
     return found

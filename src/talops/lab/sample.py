@@ -32,10 +32,11 @@ class LabInventory:
     def files(
         self, details: dict[str, Any], *, gitops: bool = False, truenas: bool = False
     ) -> dict[str, str]:
-        """`gitops`: the lab's own Git server and release mirror are used, too."""
+        """`gitops`: hand-over to the lab's own Git server."""
         network = IPv4Network(details["network"])
         cidr = IPv4Network((int(network.network_address) + (self.subnet << 8), 24))
-        more = (_gitops(details) if gitops else "") + (_truenas(details) if truenas else "")
+        more = _releases(details) if "releases" in details else ""
+        more += (_gitops(details) if gitops else "") + (_truenas(details) if truenas else "")
         return {
             "cluster.yaml": self._cluster(details, cidr) + more,
             "nodes.yaml": self._nodes(cidr),
@@ -83,19 +84,22 @@ proxmox_vm_defaults:
         return "nodes:\n" + "".join(rows)
 
 
-def _gitops(details: dict[str, Any]) -> str:
-    """The lab's own Git server and release mirror, with the checksums of today's content."""
+def _releases(details: dict[str, Any]) -> str:
+    """The lab's own mirror of releases, with the checksums of today's content."""
     pins = {
         name: {**entry, "ca_file": CA_FILE} for name, entry in sorted(details["releases"].items())
     }
     rows = "".join(f"  {name}: {json.dumps(entry)}\n" for name, entry in pins.items())
+    return f"\nreleases:\n{rows}"
+
+
+def _gitops(details: dict[str, Any]) -> str:
     return f"""
 repository_name: lab/home
 gitops:
   url: {details["git"]["url"]}
   ca_file: {CA_FILE}
-releases:
-{rows}"""
+"""
 
 
 def _truenas(details: dict[str, Any]) -> str:

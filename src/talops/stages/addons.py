@@ -84,12 +84,6 @@ class Addons:
                 await wait_until_ready(kube, objects, self._site, self._report)
 
     async def _render(self, addon: Addon) -> list[Object]:
-        if addon.lacking:
-            self._report.note(
-                f"{addon.lacking} is left out: talops has no checksum for it",
-                level="warning",
-                hint=f"talops gitops pin {addon.lacking}, then put its lines into cluster.yaml",
-            )
         if addon.release is None:
             return list(addon.own)
         chosen = source(self._site.cluster, addon.release)

@@ -7,8 +7,8 @@ from typing import Any
 
 Object = dict[str, Any]
 
-FLUX = "v2.9.6-lab"
-OPERATOR = "v0.27.0-lab"
+FLUX = "v2.9.5-lab"
+OPERATOR = "v0.60.0-lab"
 CONTROLLERS = (
     "source-controller",
     "kustomize-controller",
