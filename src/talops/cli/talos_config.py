@@ -60,19 +60,12 @@ def _planned(directory: Path, cluster: Cluster, bundle: Bundle) -> list[Change]:
 
     from talops.cli.talos_secrets import read_text
     from talops.machineconfig.build import build_configs
-    from talops.machineconfig.talosconfig import new_context
+    from talops.machineconfig.talosconfig import context_of
     from talops.machineconfig.written import config_changes, talosconfig_change
 
     configs = build_configs(cluster, bundle, lambda name: read_text(directory / name))
     now = datetime.now(UTC)
-    context = new_context(
-        cluster.name,
-        bundle,
-        endpoints=tuple(str(node.address) for node in cluster.control_planes),
-        nodes=tuple(str(node.address) for node in cluster.nodes),
-        now=now,
-    )
-    access = talosconfig_change(directory, context, now)
+    access = talosconfig_change(directory, context_of(cluster, bundle, now), now)
     return [*config_changes(directory, configs, __version__), *([access] if access else [])]
 
 

@@ -13,6 +13,7 @@ from talops.redaction import Secret
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from talops.inventory.model import Cluster
     from talops.machineconfig.bundle import Bundle
 
 ADMIN = "os:admin"
@@ -54,6 +55,17 @@ def new_context(
 ) -> Context:
     pair = pki.talos_client(bundle.os, roles, now)
     return Context(name, endpoints, nodes, bundle.os.crt, pair.crt, pair.key)
+
+
+def context_of(cluster: Cluster, bundle: Bundle, now: datetime) -> Context:
+    """An administrator's entry for the whole cluster, through its control planes."""
+    return new_context(
+        cluster.name,
+        bundle,
+        endpoints=tuple(str(node.address) for node in cluster.control_planes),
+        nodes=tuple(str(node.address) for node in cluster.nodes),
+        now=now,
+    )
 
 
 def keep_or_renew(present: Context | None, wanted: Context, now: datetime) -> Context:

@@ -55,6 +55,22 @@ def talosconfig_change(directory: Path, wanted: Context, now: datetime) -> Chang
     return Change(TALOSCONFIG, Action.UPDATE, before, text)
 
 
+def talosconfig_without(directory: Path, name: str) -> Change | None:
+    """The file without one cluster's entry; a file that held nothing else goes."""
+    path = directory / TALOSCONFIG
+    if not path.exists():
+        return None
+    before = path.read_text(encoding="utf-8")
+    current, contexts = talosconfig.parse(before, where=str(path))
+    if name not in contexts:
+        return None
+    left = {key: context for key, context in contexts.items() if key != name}
+    if not left:
+        return Change(TALOSCONFIG, Action.REMOVE, before, "")
+    text = talosconfig.dump(left, current if current in left else next(iter(left)))
+    return Change(TALOSCONFIG, Action.UPDATE, before, text)
+
+
 def write(directory: Path, changes: list[Change]) -> None:
     folder = directory / CONFIGS
     if changes:

@@ -1,14 +1,17 @@
-"""Stage `configure`: the rendered files, and the secrets that a new cluster starts from."""
+"""Stage `configure`: the rendered files, the secrets of a new cluster, and the way to its nodes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from talops import __version__, generated
 from talops.errors import TalopsError
 from talops.inventory.encryption import passphrase_at_hand
-from talops.machineconfig.places import SEALED, find_secrets
+from talops.machineconfig.places import SEALED, TALOSCONFIG
+from talops.machineconfig.talosconfig import context_of
+from talops.machineconfig.written import talosconfig_change, write
 from talops.pipeline.stage import Change
 from talops.render.tree import render
 
@@ -22,13 +25,14 @@ if TYPE_CHECKING:
 
 SOURCES = "cluster.yaml and nodes.yaml"
 TERRITORY = ("infrastructure", "Taskfile.yaml", "justfile")
-FILES, SECRETS = "write", "make"
+FILES, SECRETS, ACCESS = "write", "make", "sign"
 
 
 @dataclass(frozen=True)
 class Facts:
     files: tuple[generated.Change, ...]
     has_secrets: bool
+    has_access: bool
 
 
 def wanted_files(cluster: Cluster, root: Path) -> dict[str, str]:
@@ -59,7 +63,9 @@ class Configure:
         root = self._site.root
         generated.recover(root)
         found = pending_files(self._site.cluster, root)
-        return Facts(tuple(found), find_secrets(root) is not None)
+        has_secrets = await self._secrets.read() is not None
+        has_access = has_secrets and await self._access() is None
+        return Facts(tuple(found), has_secrets, has_access)
 
     def plan(self, facts: Facts) -> list[Change]:
         edited = [change.path for change in facts.files if change.edited]
@@ -74,11 +80,16 @@ class Configure:
         if facts.files:
             count = f"{len(facts.files)} files"
             changes.append(Change(FILES, "infrastructure/", count))
+        if not facts.has_access:
+            changes.append(Change(ACCESS, TALOSCONFIG, "for talosctl and talops talos"))
         return changes
 
     async def apply(self, change: Change) -> None:
         if change.action == SECRETS:
             await self._secrets.create()
+        elif change.action == ACCESS:
+            pending = await self._access()
+            write(self._site.root, [pending] if pending else [])
         else:
             generated.apply(self._site.root, list(self._planned))
 
@@ -87,3 +98,9 @@ class Configure:
         left = (await self.observe()).files
         if left:
             raise TalopsError("rendered files differ right after writing", where=left[0].path)
+
+    async def _access(self) -> generated.Change | None:
+        """What the talosconfig lacks: its entry, the CA of these secrets, or time."""
+        now = datetime.now(UTC)
+        wanted = context_of(self._site.cluster, await self._secrets.require(), now)
+        return talosconfig_change(self._site.root, wanted, now)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from talops.files import PRIVATE, write_atomic
 from talops.kube import kubeconfig_file
+from talops.machineconfig.places import TALOSCONFIG
+from talops.machineconfig.written import talosconfig_without, write
 from talops.pipeline.stage import Change
 from talops.stages.bootstrap import RECORD
 
@@ -23,6 +25,7 @@ class Facts:
 
     has_context: bool
     has_record: bool
+    has_access: bool = False
 
 
 class Forget:
@@ -39,7 +42,8 @@ class Forget:
 
     async def observe(self) -> Facts:
         context = kubeconfig_file.entry(self._site.kubeconfig, self._site.cluster.name)
-        return Facts(context is not None, self._record.exists())
+        access = talosconfig_without(self._site.root, self._site.cluster.name)
+        return Facts(context is not None, self._record.exists(), access is not None)
 
     def plan(self, facts: Facts) -> list[Change]:
         changes = []
@@ -47,11 +51,17 @@ class Forget:
             changes.append(Change("remove", RECORD, "etcd may be founded again"))
         if facts.has_context:
             changes.append(Change("remove", self._site.kubeconfig.name, "its context"))
+        if facts.has_access:
+            changes.append(Change("remove", TALOSCONFIG, "its context"))
         return changes
 
     async def apply(self, change: Change) -> None:
         if change.target == RECORD:
             self._record.unlink(missing_ok=True)
+            return
+        if change.target == TALOSCONFIG:
+            left_over = talosconfig_without(self._site.root, self._site.cluster.name)
+            write(self._site.root, [left_over] if left_over else [])
             return
         left = kubeconfig_file.without(self._site.kubeconfig, self._site.cluster.name)
         if left is None:
@@ -60,4 +70,4 @@ class Forget:
             write_atomic(self._site.kubeconfig, left, mode=PRIVATE)
 
     async def verify(self) -> None:
-        """Nothing more to prove: both files were written or removed in one step."""
+        """Nothing more to prove: each file was written or removed in one step."""
