@@ -67,6 +67,19 @@ def test_from_a_plain_inventory_to_a_clean_repository(
     assert capsys.readouterr().out.splitlines()[-1] == PLAIN
 
 
+def test_a_new_site_can_be_committed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first commands of the README: nothing that talops itself writes is taken for a secret."""
+    (root / "cluster.yaml").unlink()
+    site = ["-C", str(root)]
+    for words in (["init"], ["check"], ["secrets", "init"], ["configure", "--no-init"]):
+        assert talops([*words, *site]) == 0, capsys.readouterr()
+    git(root, "add", ".")
+    assert talops(["secrets", "check", *site]) == 0, capsys.readouterr()
+    passed = git(root, "commit", "-qm", "new")
+    assert passed.returncode == 0, passed
+    assert ".schema/cluster.schema.json" in git(root, "ls-files").stdout
+
+
 def test_init_makes_only_what_is_missing(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A second init changes no file."""
     talops(["secrets", "init", "-C", str(root)])

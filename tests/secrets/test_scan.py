@@ -35,6 +35,8 @@ def b64(text: str) -> str:
         ("cluster.yaml", 'tfstate_password: ""\n', []),
         ("cluster.yaml", "tfstate_password: ENC[AES256_GCM,data:x]\n", []),
         ("cluster.yaml", "tfstate_password: # set with talops secrets set\n", []),
+        ("a.schema.json", '    "tfstate_password": {\n      "type": "string"\n', []),
+        ("a.json", '    "tfstate_password": "{abc",\n', [1]),
         ("x.tfvars", 'proxmox_api_token_secret = "abc"', [1]),
         ("note.md", f"key 3-{'Ab1' * 21}z", [1]),
         ("note.md", f"sum 3-{'ab1' * 21}c", []),

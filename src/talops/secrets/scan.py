@@ -44,9 +44,10 @@ _CREDENTIAL = re.compile(
     flags=re.IGNORECASE,
 )
 _SETTINGS = (".yaml", ".yml", ".tfvars", ".env", ".json", ".envrc")
-# Nothing, a comment, encrypted, or a place where something is filled in later.
+# Nothing, a comment, encrypted, a place where something is filled in later, or the beginning of
+# something that is no text, as in a JSON Schema.
 _EMPTY = re.compile(
-    r"^[\"']?(?:|null|~|#.*|ENC\[.*|\$.*|var\..*|<.*|\{\{.*|\*+)[\"']?,?(?:\s+#.*)?$"
+    r"^[\"']?(?:|null|~|#.*|ENC\[.*|\$.*|var\..*|<.*|\{\{.*|\*+|[\[{])[\"']?,?(?:\s+#.*)?$"
 )
 
 

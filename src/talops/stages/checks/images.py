@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.errors import UnreachableError
+from talops.errors import TalopsError, UnreachableError
 from talops.pipeline.checks import failed, passed, warning
 from talops.stages.image_files import absent_images
 from talops.talos.image_factory import ImageFactory
@@ -28,7 +28,11 @@ async def look(ground: Ground) -> list[Finding]:
     except UnreachableError as error:
         if ground.site is None or cluster.proxmox is None:
             raise
-        return judge_silent(error, await absent_images(ground.site), factory.url)
+        try:
+            absent = await absent_images(ground.site)
+        except TalopsError:  # what is wrong with Proxmox is told by its own check
+            raise error from None
+        return judge_silent(error, absent, factory.url)
 
 
 def judge_silent(error: UnreachableError, absent: Sequence[str], url: str) -> list[Finding]:
