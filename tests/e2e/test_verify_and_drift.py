@@ -24,6 +24,9 @@ async def test_verify_drift_and_support(make_lab: MakeLab) -> None:
         assert (await lab.talops("secrets", "init")).code == 0
         before = await lab.talops("preflight", "-o", "json")
         assert before.code == 0, before.everything
+        nothing = await lab.talops("verify")
+        assert nothing.code == 1, nothing.everything
+        assert "next: talops up" in nothing.err
 
         assert (await lab.talops("up", "--yes")).code == 0
         (run,) = (lab.root / ".talops" / "runs").iterdir()
@@ -35,6 +38,8 @@ async def test_verify_drift_and_support(make_lab: MakeLab) -> None:
         assert verdicts["etcd"] == verdicts["nodes"] == verdicts["members"] == "passed"
         assert verdicts["smoke"] == "unproven", "no pod runs here, and nobody may claim it does"
 
+        # The commands that hints name work by what `up` left behind.
+        assert (await lab.talops("talos", "health")).code == 0
         calm = await lab.talops("drift")
         assert calm.code == 0, calm.everything
         await _add_label(lab)

@@ -13,6 +13,7 @@ import typer
 from talops.cli.check_output import CheckFormat, CheckOutput, seconds, show
 from talops.cli.options import Directory
 from talops.cli.output import note
+from talops.errors import TalopsError
 
 if TYPE_CHECKING:
     from talops.pipeline.checks import CheckResult
@@ -51,6 +52,7 @@ def verify(
 
     assert directory is not None
     site = site_of(directory)
+    _require_cluster(site)
     look, act = _looks(site, smoke=smoke, move_vip=move_vip)
     pause = max(seconds(interval), 0.1)
     if watch:
@@ -63,6 +65,18 @@ def verify(
     show(results, output, suite=f"talops verify {site.cluster.name}")
     if failures(results):
         raise typer.Exit(1)
+
+
+def _require_cluster(site: Site) -> None:
+    """One answer instead of a dozen findings that all mean the same."""
+    from talops.machineconfig.places import find_secrets
+
+    if find_secrets(site.root) is None:
+        raise TalopsError(
+            f"cluster {site.cluster.name} was not brought up yet: it has no secrets",
+            where=str(site.root),
+            hint="talops up",
+        )
 
 
 def _looks(site: Site, *, smoke: bool, move_vip: bool) -> tuple[Look, Look]:
