@@ -15,7 +15,7 @@ def push(lab: Any) -> None:
     for words in (
         ("init", "--quiet", "--initial-branch=main"),
         ("add", "--all"),
-        ("commit", "--quiet", "--no-verify", "--message", "start"),
+        ("commit", "--quiet", "--no-verify", "--allow-empty", "--message", "start"),
         ("-c", ca, "push", "--quiet", url, "HEAD:main"),
     ):
         _git(lab, *words)
