@@ -167,6 +167,23 @@ async def test_migration_stops_at_a_held_or_newer_state(
         await migrate(source, backend, force=True)
 
 
+async def test_an_empty_file_is_a_lock_or_a_loss(tmp_path: Path) -> None:
+    """The tools make one to lock what is yet to be made; where a state was, it is missing."""
+    backend = local_at(tmp_path)
+    path = backend._files[ONE]
+    await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
+    await asyncio.to_thread(path.touch)
+    (info, _) = await backend.overview()
+    assert (info.exists, info.problem) == (False, "")
+    assert await backend.read(ONE) is None
+    assert backend.keep(ONE) is None
+    await backend.write(ONE, state_body(1))
+    backend.keep(ONE)
+    await asyncio.to_thread(path.write_bytes, b"")
+    (info, _) = await backend.overview()
+    assert "not a state" in info.problem
+
+
 async def test_a_corrupt_file_is_reported_and_restored(tmp_path: Path) -> None:
     """A torn local file is no empty state; the newest copy brings it back."""
     backend = local_at(tmp_path)

@@ -38,10 +38,13 @@ class LocalBackend:
         return "local files"
 
     async def overview(self) -> list[StateInfo]:
-        return [info_of(name, _read(path), _lock_info(path)) for name, path in self._files.items()]
+        return [
+            info_of(name, self._current(name), _lock_info(path))
+            for name, path in self._files.items()
+        ]
 
     async def read(self, state: str, version: str | None = None) -> bytes | None:
-        return _read(self._file(state) if version is None else self._copy(state, version))
+        return self._current(state) if version is None else _read(self._copy(state, version))
 
     async def versions(self, state: str) -> list[Kept]:
         self._file(state)
@@ -54,13 +57,13 @@ class LocalBackend:
     async def write(self, state: str, data: bytes, *, force: bool = False) -> None:
         path = self._file(state)
         with _held(path, state):
-            check_successor(_read(path), data, state, force=force)
+            check_successor(self._current(state), data, state, force=force)
             self.keep(state)
             write_atomic(path, data, mode=PRIVATE)
 
     def keep(self, state: str, now: datetime | None = None) -> Path | None:
         """A private copy of the state as it is; None when there is none, or nothing new."""
-        data = _read(self._file(state))
+        data = self._current(state)
         if data is None:
             return None
         names = sorted(self._names(state))
@@ -123,6 +126,14 @@ class LocalBackend:
             known = ", ".join(self._files) or "none"
             raise TalopsError(f"there is no state {state}", hint=f"known states: {known}")
         return self._files[state]
+
+    def _current(self, state: str) -> bytes | None:
+        """None also for the empty file by which the tools lock a state that is yet to be made.
+
+        An empty file where there was a state before is a lost one, which has copies.
+        """
+        data = _read(self._file(state))
+        return data if data or self._names(state) else None
 
     def _copy(self, state: str, name: str) -> Path:
         if copies.made_at(name) is None:
