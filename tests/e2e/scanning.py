@@ -28,6 +28,10 @@ SECONDS = 0.05
 # A child has its parent's arguments until it has become what it will be.
 LOOKS = 4
 TOFU = {"tofu", "terraform"}
+# Of what /proc/<pid>/stat says after the name.
+PARENT, STARTED = 1, 19
+# A number is given out again once its process is gone; together with its start it is not.
+Identity = tuple[int, bytes]
 
 
 @dataclass
@@ -47,8 +51,9 @@ class Watcher(threading.Thread):
         super().__init__(name="watcher", daemon=True)
         self._mark = f"{MARK}={mark}".encode()
         self._ended = threading.Event()
-        self._looks: dict[int, int] = {}
-        self.seen: dict[int, Process] = {}
+        self._looks: dict[Identity, int] = {}
+        self._latest: dict[int, Identity] = {}
+        self.seen: dict[Identity, Process] = {}
 
     def __enter__(self) -> Self:
         self.start()
@@ -71,19 +76,21 @@ class Watcher(threading.Thread):
                         self._look(int(entry.name))
 
     def _look(self, pid: int) -> None:
-        looks = self._looks.get(pid, 0)
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        identity = self._latest[pid] = (pid, fields[STARTED])
+        looks = self._looks.get(identity, 0)
         if looks >= LOOKS:
             return
-        self._looks[pid] = looks + 1
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-        above = self.seen.get(int(stat.rpartition(b")")[2].split()[1]))
+        self._looks[identity] = looks + 1
+        parent = self._latest.get(int(fields[PARENT]))
+        above = self.seen.get(parent) if parent else None
         environment = Path(f"/proc/{pid}/environ").read_bytes()
         if above is None and self._mark not in environment.split(b"\0"):
             return
         arguments = Path(f"/proc/{pid}/cmdline").read_bytes()
         name = Path(f"/proc/{pid}/exe").readlink().name
         of_tofu = name in TOFU or bool(above and above.of_tofu)
-        process = self.seen.setdefault(pid, Process(name, of_tofu))
+        process = self.seen.setdefault(identity, Process(name, of_tofu))
         process.name, process.of_tofu = name, process.of_tofu or of_tofu
         process.arguments.add(arguments)
         process.environments.add(environment)

@@ -151,13 +151,15 @@ def _nodes(lab: Lab) -> FaultBook:
 
 
 async def _watched(lab: Lab, phoenix: Phoenix, each: Round) -> tuple[int | None, str]:
-    """Exit code and last event of an `up`; None for one that was killed."""
+    """Exit code of an `up` and how it ended; None for one that was killed."""
     process = await lab.start("up", "--yes", "-o", "json")
     assert process.stdout
     number, last = 0, ""
     try:
         async for line in process.stdout:
-            number, last = number + 1, line.decode()
+            number += 1
+            # A note may follow the end: that a lock could not be given back.
+            last = last if b'"run_finished"' in last.encode() else line.decode()
             if number == each.restart_states_after:
                 await asyncio.to_thread(phoenix.rise)
             if number == each.kill_after:

@@ -77,13 +77,9 @@ class Apid:
     async def open_secure(self) -> None:
         """A worker first needs a control plane that signs its certificate."""
         node = self._node
-        issuer: Node | None = None
-        while True:
-            assert node.config is not None
-            issuer = node if node.config.control_plane else node.fabric.issuer(node)
-            if issuer is not None and issuer.config is not None:
-                break
+        while (issuer := self._issuer()) is None:  # noqa: ASYNC110  (it is another machine)
             await asyncio.sleep(_POLL)
+        assert node.config is not None
         assert issuer.config is not None
         self.issued_with = node.faults.clock_skew
         pair = Authority(issuer.config.os_ca).issue(self._subject())
@@ -92,6 +88,17 @@ class Apid:
         context.verify_mode = ssl.CERT_REQUIRED
         await self._listen(context, maintenance=False)
         self.secure = True
+
+    @property
+    def can_open(self) -> bool:
+        """Whether nobody else has to come first, whose own network is perhaps away."""
+        return self._node.in_maintenance or self._issuer() is not None
+
+    def _issuer(self) -> Node | None:
+        node = self._node
+        assert node.config is not None
+        found = node if node.config.control_plane else node.fabric.issuer(node)
+        return found if found is not None and found.config is not None else None
 
     async def close(self) -> None:
         self.secure = False

@@ -104,14 +104,15 @@ class TalosHost:
             if lost and not node.apid.cut_off and node.addresses:
                 node.control_plane.freeze(frozen=True)
                 await node.apid.lose_network()
-            elif not lost and node.apid.cut_off:
+            elif not lost and node.apid.cut_off and node.apid.can_open:
                 node.control_plane.freeze(frozen=False)
                 await node.apid.find_network()
 
     async def _follow_clocks(self) -> None:
         """A clock that was put right makes a node's certificate anew."""
         for node in self.fabric.nodes():
-            if node.apid.secure and node.apid.issued_with != node.faults.clock_skew:
+            stale = node.apid.secure and node.apid.issued_with != node.faults.clock_skew
+            if stale and not node.apid.cut_off and node.apid.can_open:
                 await node.apid.renew()
 
     def _note_absence(self, uuid: str) -> None:
