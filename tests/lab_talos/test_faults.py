@@ -98,6 +98,26 @@ async def test_clock_ahead_shows_in_the_certificate(lab: Lab) -> None:
         await lab.api("cp-1").Version(Empty())
 
 
+async def test_nodes_come_back_in_whatever_order(lab: Lab) -> None:
+    """A worker whose clock was put right needs a control plane to sign, which is cut off itself."""
+    await lab.start("cp-1", "w-1")
+    for name in ("cp-1", "w-1"):
+        await lab.configure(name)
+        await until(partial(lab.api(name).Version, Empty()))
+    lab.host.faults.set("w-1", Faults(clock_skew=3600, network_lost=True))
+    lab.host.faults.set("cp-1", Faults(network_lost=True))
+
+    async def cut_off() -> bool:
+        return all(lab.node(name).apid.cut_off for name in ("cp-1", "w-1"))
+
+    await until(cut_off)
+    lab.host.faults.clear("w-1")
+    await asyncio.sleep(1.2)  # long enough for the lab to look after the worker first
+    lab.host.faults.clear("cp-1")
+    for name in ("cp-1", "w-1"):
+        await until(partial(lab.api(name).Version, Empty()))
+
+
 async def test_lost_network_neither_answers_nor_refuses(lab: Lab) -> None:
     """Connections hang until the network is back."""
     await lab.start("cp-1")
