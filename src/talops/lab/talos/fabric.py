@@ -113,7 +113,7 @@ class Fabric:
 
     async def settle_vips(self) -> None:
         """Give each shared address to one control plane that is able to answer for it."""
-        for address, shared in self._vips.items():
+        for address, shared in list(self._vips.items()):
             able = [
                 node
                 for node in self._nodes.values()

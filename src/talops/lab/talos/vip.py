@@ -21,16 +21,19 @@ class SharedAddress:
         self.holder: str | None = None
         self._servers: list[asyncio.Server] = []
         self._open: set[asyncio.Task[None]] = set()
+        # A node that comes up and the lab's own clock may both find that it has to move.
+        self._moving = asyncio.Lock()
 
     async def settle(self, able: Sequence[str]) -> None:
         """The holder keeps the address as long as it can; otherwise the first who can takes it."""
-        if self.holder in able:
-            return
-        await self.close()
-        if able:
-            self.holder = able[0]
-            for port in _PORTS:
-                self._servers.append(await self._listen(port))
+        async with self._moving:
+            if self.holder in able:
+                return
+            await self.close()
+            if able:
+                self.holder = able[0]
+                for port in _PORTS:
+                    self._servers.append(await self._listen(port))
 
     async def close(self) -> None:
         """Connections end with the move, as they do on a wire."""
