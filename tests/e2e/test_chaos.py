@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.e2e.conftest import Lab, kill_group
-from tests.e2e.scanning import known_secrets, leaks_in_files
+from tests.e2e.scanning import MARK, Watcher, known_secrets, leaks_in_files
 from tests.e2e.states import remote_states
 
 from talops.lab.faults import Fault
@@ -95,9 +96,15 @@ async def test_mixed_faults(
     """From nothing to nothing through trouble; nothing is lost, doubled or left in plain text."""
     rounds = draw(rng)
     async with make_lab(control_planes=1, workers=1, sealed=True) as lab:
-        with remote_states(lab, tmp_path) as (phoenix, _):
+        lab.environment[MARK] = uuid.uuid4().hex
+        with (
+            remote_states(lab, tmp_path) as (phoenix, _),
+            Watcher(lab.environment[MARK]) as watcher,
+        ):
             await _live(lab, phoenix, rounds)
-            assert leaks_in_files(lab.root, await known_secrets(lab, tool("sops"))) == []
+            secrets = await known_secrets(lab, tool("sops"))
+            assert leaks_in_files(lab.root, secrets) == []
+            assert watcher.leaks(secrets) == []
 
 
 async def _live(lab: Lab, phoenix: Phoenix, rounds: list[Round]) -> None:

@@ -127,7 +127,7 @@ SHARDS = 8
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(SHARDS))
 async def test_killed_after_every_event(
     shard: int, make_lab: MakeLab, tool: Tool, tmp_path: Path

@@ -126,7 +126,6 @@ LOCK = {"ID": "1-2", "Who": "me@here", "Operation": "apply"}
         (StateInfo("a", 3, "l", lock=LOCK), True, "failed"),
         (StateInfo("a", 3, "l", lock=LOCK), False, "warning"),
         (StateInfo("a", problem="no JSON"), False, "failed"),
-        (StateInfo("a", problem="no JSON", lock=LOCK), False, "warning"),
     ],
 )
 def test_states(info: StateInfo, strict: bool, expected: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import json
 import multiprocessing
+import sys
 import uuid
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -55,6 +56,15 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         opened = HttpBackend(HttpSettings(f"{server.address}/{uuid.uuid4().hex}", NAMES))
         yield opened
         await opened.close()
+
+
+HOLDER = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
 
 
 async def hold(backend: StateBackend, state: str) -> None:
@@ -182,6 +192,25 @@ async def test_an_empty_file_is_a_lock_or_a_loss(tmp_path: Path) -> None:
     await asyncio.to_thread(path.write_bytes, b"")
     (info, _) = await backend.overview()
     assert "not a state" in info.problem
+
+
+async def test_a_file_that_is_being_written_is_not_damaged(tmp_path: Path) -> None:
+    """As long as a process holds the tools' lock on it; a lock file alone proves nothing."""
+    backend = local_at(tmp_path)
+    await backend.write(ONE, state_body(1))
+    path = backend._files[ONE]
+    await asyncio.to_thread(path.write_bytes, state_body(1)[:40])
+    await hold(backend, ONE)
+    assert (await backend.overview())[0].problem
+    writer = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOLDER, str(path), stdin=-1, stdout=-1
+    )
+    assert writer.stdout
+    assert await writer.stdout.readline()
+    problem = (await backend.overview())[0].problem
+    await writer.communicate(b"")
+    assert not problem
+    assert (await backend.overview())[0].problem
 
 
 async def test_a_corrupt_file_is_reported_and_restored(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def judge(states: Sequence[StateInfo], place: str, *, strict: bool) -> list[Find
     """`strict`: a lock refuses. A run that continues a killed one meets its own."""
     found: list[Finding] = []
     for state in states:
-        if state.problem and not state.lock:  # else somebody is just writing it
+        if state.problem:
             hint = f"talops state versions {state.name}, then talops state rollback"
             found.append(failed(f"{state.name} is damaged: {state.problem}", place, hint))
         if state.lock:

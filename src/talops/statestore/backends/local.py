@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +39,12 @@ class LocalBackend:
         return "local files"
 
     async def overview(self) -> list[StateInfo]:
-        return [
-            info_of(name, self._current(name), _lock_info(path))
-            for name, path in self._files.items()
-        ]
+        return [self._info(name, path) for name, path in self._files.items()]
+
+    def _info(self, name: str, path: Path) -> StateInfo:
+        """What a running tool is just writing is not damaged, whatever it looks like."""
+        found = info_of(name, self._current(name), _lock_info(path))
+        return replace(found, problem="") if found.problem and not _lockable(path) else found
 
     async def read(self, state: str, version: str | None = None) -> bytes | None:
         return self._current(state) if version is None else _read(self._copy(state, version))
