@@ -10,7 +10,7 @@ import pytest
 from tests.dying import KILLED, Place
 
 from talops.errors import TalopsError
-from talops.files import PRIVATE, write_atomic
+from talops.files import PRIVATE, sweep, write_atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ code = 0
 
 def test_killed_at_every_step(tmp_path: Path) -> None:
     """A new file is whole or not there; beside an old one a private copy may stay, if killed
-    between its last two steps.
+    between its last two steps, until somebody sweeps.
     """
     whole = place(tmp_path, 0)
     assert whole.run(["first", "second"]) == 0
@@ -38,7 +38,20 @@ def test_killed_at_every_step(tmp_path: Path) -> None:
         seen.add(tuple(p.name.split(".")[-2] if p.name[0] == "." else p.name for p in files))
         assert all(p.stat().st_mode & 0o777 == PRIVATE for p in files)
         assert all(p.read_text() in {"first", "second"} for p in files)
+        sweep(dying.root / "folder" / "key")
+        assert {p.name for p in (dying.root / "folder").glob("*")} <= {"key"}
     assert seen == {(), ("key",), ("key", "key")}
+
+
+def test_only_the_dead_are_swept(tmp_path: Path) -> None:
+    """A write that is under way, and files of other names, stay."""
+    alive = [f".key.{os.getpid()}-0123abcd", ".key.backup", ".other.1-0123abcd", "key"]
+    dead = f".key.{2**22 + 1}-0123abcd"  # above what Linux gives to any process
+    for name in [*alive, dead]:
+        (tmp_path / name).touch()
+    sweep(tmp_path / "key")
+    sweep(tmp_path / "nowhere" / "key")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(alive)
 
 
 def place(folder: Path, number: int) -> Place:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
-import tempfile
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PRIVATE = 0o600
 PUBLIC = 0o644
@@ -22,17 +22,18 @@ PUBLIC = 0o644
 def write_atomic(path: Path, data: bytes | str, *, mode: int = PUBLIC) -> None:
     """Replace `path` in one step, durably; on any failure it stays as it was."""
     content = data.encode() if isinstance(data, str) else data
-    temporary = ""
+    beside = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _nameless(path.parent) as file:
             if file is None:
-                temporary = _write_beside(path, content, mode)
+                _write_beside(beside, content, mode)
+                beside.replace(path)
             else:
                 _fill(file, content, mode)
-                temporary = _give_name(file, path)
-        if temporary:
-            os.replace(temporary, path)  # noqa: PTH105  (beside mkstemp, which gives a string)
+                if not _give_name(file, path):
+                    _link(file, beside)
+                    beside.replace(path)
     except OSError as error:
         raise TalopsError(
             f"cannot write: {error.strerror}",
@@ -41,7 +42,16 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int = PUBLIC) -> None:
         ) from error
     finally:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)  # noqa: PTH108
+            beside.unlink(missing_ok=True)
+
+
+def sweep(path: Path) -> None:
+    """Remove what writes of `path` left beside it because they were killed at their last step."""
+    ours = re.compile(rf"\.{re.escape(path.name)}\.(\d+)-[0-9a-f]{{8}}")
+    for left in path.parent.iterdir() if path.parent.is_dir() else ():
+        found = ours.fullmatch(left.name)
+        if found and not Path(f"/proc/{found[1]}").exists():
+            left.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -61,25 +71,27 @@ def _nameless(folder: Path) -> Iterator[IO[bytes] | None]:
         yield file
 
 
-def _give_name(file: IO[bytes], path: Path) -> str:
-    """Its own name if nobody has it; else one beside it, from which one step is left."""
-    source = f"/proc/self/fd/{file.fileno()}"
-    if not path.exists():
-        with contextlib.suppress(FileExistsError):
-            # With a directory's descriptor, which an absolute path makes meaningless, Python
-            # calls linkat and follows the link; without one it would link the link.
-            os.link(source, path, src_dir_fd=file.fileno())
-            return ""
-    beside = f"{path.parent}/.{path.name}.{secrets.token_hex(4)}"
-    os.link(source, beside, src_dir_fd=file.fileno())
-    return beside
+def _give_name(file: IO[bytes], path: Path) -> bool:
+    """False if there is a file of that name."""
+    if path.exists():
+        return False
+    try:
+        _link(file, path)
+    except FileExistsError:
+        return False
+    return True
 
 
-def _write_beside(path: Path, content: bytes, mode: int) -> str:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def _link(file: IO[bytes], name: Path) -> None:
+    # With a directory's descriptor, which an absolute path makes meaningless, Python calls linkat
+    # and follows the link; without one it would link the link.
+    os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=file.fileno())
+
+
+def _write_beside(path: Path, content: bytes, mode: int) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
     with os.fdopen(handle, "wb") as file:
         _fill(file, content, mode)
-    return temporary
 
 
 def _fill(file: IO[bytes], content: bytes, mode: int) -> None:

@@ -96,14 +96,9 @@ class Scene:
         return place.run([*self.command.words], die_at=die_at, given=given)
 
     def look_after_death(self, place: Place) -> None:
-        """The value only where it was before; the key only in its file, or one like it."""
+        """The value only where it was before; the key only in its file."""
         assert place.holders(self.value) <= self.command.plain
-        for name in place.holders("AGE-SECRET-KEY-1") - {"age.key"}:
-            left = place.root / name
-            assert name.startswith(".age.key.")
-            assert left.stat().st_mode & 0o777 == 0o600
-            ignored = ["git", "-C", str(place.root), "check-ignore", "--quiet", name]
-            assert subprocess.run(ignored, check=False, timeout=30).returncode == 0
+        assert place.holders("AGE-SECRET-KEY-1") <= {"age.key"}
 
     async def look_at_the_end(self, place: Place) -> None:
         """As if nobody had ever been killed."""

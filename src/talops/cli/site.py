@@ -18,10 +18,14 @@ KUBECONFIG = "kubeconfig"
 def site_of(directory: Path, nodes: re.Pattern[str] | None = None) -> Site:
     from talops.cli.inventory_errors import load_or_report
     from talops.cli.secrets_context import with_context
+    from talops.files import sweep
+    from talops.machineconfig.places import TALOSCONFIG
     from talops.stages.site import Site
 
     root = directory.resolve()
     cluster = load_or_report(root)
+    for file in (_kubeconfig(root), root / TALOSCONFIG):
+        sweep(file)
 
     async def gather(context: Context) -> Site:
         return Site(

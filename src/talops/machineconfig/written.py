@@ -79,7 +79,9 @@ def write(directory: Path, changes: list[Change]) -> None:
         write_atomic(folder / ".gitignore", "*\n")
     for change in changes:
         path = directory / change.path
-        if change.action is Action.REMOVE:
+        if change.action is Action.REMOVE or change.path != TALOSCONFIG:
+            # A config goes before its successor takes the name: so there is no second file with
+            # its keys at any moment, and one that is missing is made again by the next run.
             path.unlink(missing_ok=True)
-        else:
+        if change.action is not Action.REMOVE:
             write_atomic(path, change.after, mode=PRIVATE)

@@ -63,13 +63,14 @@ class KeyRing:
         return KeyRing((key,))
 
     def text(self) -> str:
-        return "".join(_entry(key, mark=key == self.rotating_to) for key in self.keys)
+        return "".join(entry(key, mark=key == self.rotating_to) for key in self.keys)
 
     def save(self, path: Path) -> None:
         write_atomic(path, self.text(), mode=PRIVATE)
 
 
-def _entry(key: AgeKey, *, mark: bool) -> str:
+def entry(key: AgeKey, *, mark: bool) -> str:
+    """A key as the lines of a key file."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     head = f"{ROTATION_MARK}\n" if mark else ""
     return f"{head}# saved: {now}\n# public key: {key.recipient}\n{key.identity.reveal()}\n"
@@ -83,9 +84,9 @@ def parse_keys(text: str, where: str) -> KeyRing:
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip() == ROTATION_MARK:
             marked = True
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
         key = _identity(line, f"{where}:{number}")
+        if key is None:
+            continue
         keys.append(key)
         rotating_to, marked = (key if marked else rotating_to), False
     if not keys:
@@ -103,12 +104,6 @@ def load_keys(path: Path) -> KeyRing | None:
         raise TalopsError(f"cannot read the age key: {error}", where=str(path)) from error
 
 
-def sweep(path: Path) -> None:
-    """Remove the copy that a write leaves beside the key if it is killed right before its end."""
-    for left in path.parent.glob(f".{path.name}.{'[0-9a-f]' * 8}"):
-        left.unlink(missing_ok=True)
-
-
 def check_recipients(recipients: Iterable[str]) -> None:
     for recipient in recipients:
         try:
@@ -119,9 +114,16 @@ def check_recipients(recipients: Iterable[str]) -> None:
             raise TalopsError(f"{recipient!r} is no age recipient")
 
 
-def _identity(line: str, where: str) -> AgeKey:
+def key_of_line(line: str) -> AgeKey | None:
+    """None if the line is empty or a comment; ValueError, without its text, if it is no key."""
+    if not line.strip() or line.lstrip().startswith("#"):
+        return None
+    return AgeKey.parse(line)
+
+
+def _identity(line: str, where: str) -> AgeKey | None:
     try:
-        return AgeKey.parse(line)
+        return key_of_line(line)
     except ValueError as error:
         raise TalopsError(
             f"this line is no age secret key: {error}",

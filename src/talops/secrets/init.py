@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.files import PRIVATE, write_atomic
+from talops.files import PRIVATE, sweep, write_atomic
 from talops.redaction import Secret
-from talops.secrets.age import AgeKey, KeyRing, check_recipients, load_keys, sweep
+from talops.secrets.age import AgeKey, KeyRing, check_recipients, load_keys
 from talops.secrets.check import HOOK
 from talops.secrets.gitfiles import hooks_directory
 from talops.secrets.rules import FILE as RULES_FILE
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from talops.secrets.sops import Sops
 
 KEY_FILE = "age.key"
-# The last is what a write of the key leaves for a moment, or for longer if it is killed there.
+# The last is what a killed write of the key leaves on a file system without nameless files.
 _IGNORED = (KEY_FILE, "kubeconfig", "talosconfig", f".{KEY_FILE}.*")
 
 

@@ -1,10 +1,10 @@
 """A new age key: every file is proven with it before the old one is dropped.
 
-1. key file: old and new key          from here on either opens everything, whatever happens
+1. key file: the new key added        from here on either opens everything, whatever happens
 2. every file: new recipient added    each copy is read with the new key alone, then put in place
 3. .sops.yaml: new for old
 4. every file: old recipient removed  each copy is read with the new key alone, then put in place
-5. key file: the new key only
+5. key file: the old keys struck out
 
 Interrupted anywhere, the same command finds the mark in the key file and continues.
 """
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError
 from talops.events import Emit, Note
 from talops.files import write_atomic
+from talops.secrets import keyfile
 from talops.secrets.age import AgeKey, KeyRing, load_keys
 from talops.secrets.gitfiles import known_files
 from talops.secrets.metadata import is_encrypted_name, read_recipients
@@ -52,7 +53,7 @@ async def rotate(sops: Sops, key_file: Path, emit: Emit) -> Rotated:
     for file in files:
         await _for_recipients(both, file, ring.only(new), remove=gone)
         emit(Note(f"{file.relative_to(sops.root)}: now for {new.recipient}"))
-    KeyRing((new,)).save(key_file)
+    keyfile.keep_only(key_file, new)
     return Rotated(gone, new.recipient, tuple(str(f.relative_to(sops.root)) for f in files))
 
 
@@ -96,9 +97,8 @@ def _begin(key_file: Path, emit: Emit) -> KeyRing:
         emit(Note(f"continuing the rotation to {ring.rotating_to.recipient}"))
         return ring
     new = AgeKey.generate()
-    ring = KeyRing((*ring.keys, new), rotating_to=new)
-    ring.save(key_file)
-    return ring
+    keyfile.add(key_file, new)
+    return KeyRing((*ring.keys, new), rotating_to=new)
 
 
 async def _for_recipients(

@@ -1,0 +1,81 @@
+"""The key file of a rotation, changed in place: at no moment is there a second file with a key.
+
+To replace a file in one step, a second name is needed until that step; a process that is killed
+right before it leaves a key under a name that nobody knows. Both changes that a rotation makes
+can do without: the new key is written behind the old ones, and at the end every old one is struck
+out by a comment of the same length. Each is one write within a page of memory, which no signal
+can interrupt; should the power fail in it, the key that counts is not among the bytes that change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.files import PRIVATE
+from talops.secrets.age import ROTATION_MARK, AgeKey, entry, key_of_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_DONE = "# talops: rotated to this key"
+
+
+def add(path: Path, new: AgeKey) -> None:
+    """From here on a rotation to `new` is under way; the keys before it stay as they are."""
+    with _opened(path) as file:
+        before = _content(file)
+        gap = b"" if before.endswith(b"\n") else b"\n"
+        _write(file, len(before), gap + entry(new, mark=True).encode())
+
+
+def keep_only(path: Path, new: AgeKey) -> None:
+    """The rotation is over: every other key becomes a comment that tells which one it was."""
+    with _opened(path) as file:
+        lines = _content(file).splitlines(keepends=True)
+        _write(file, 0, b"".join(_without_others(line, new) for line in lines))
+
+
+def _without_others(line: bytes, new: AgeKey) -> bytes:
+    body = line.rstrip(b"\r\n")
+    text = body.decode()
+    if text.strip() == ROTATION_MARK:
+        replaced = _DONE
+    elif (key := key_of_line(text)) and key != new:
+        replaced = f"# dropped: {key.recipient}"
+    else:
+        return line
+    return replaced.encode().ljust(len(body)) + line[len(body) :]
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    try:
+        file = os.open(path, os.O_RDWR)
+        try:
+            os.fchmod(file, PRIVATE)
+            yield file
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise TalopsError(
+            f"cannot write: {error.strerror}",
+            where=str(path),
+            hint="check free space and permissions, then run the same command again",
+        ) from error
+
+
+def _content(file: int) -> bytes:
+    return os.pread(file, os.fstat(file).st_size, 0)
+
+
+def _write(file: int, offset: int, content: bytes) -> None:
+    size = os.fstat(file).st_size
+    if os.pwrite(file, content, offset) < len(content):
+        os.ftruncate(file, size)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(file)
