@@ -16,6 +16,7 @@ from tests.e2e.scanning import MARK, Watcher, known_secrets, leaks_in_files
 from tests.e2e.states import remote_states
 
 from talops.lab.faults import Fault
+from talops.lab.talos.failures import PHASES
 from talops.lab.talos.faults import FaultBook
 from talops.lab.talos.faults import Faults as NodeFaults
 
@@ -55,14 +56,20 @@ PROXMOX = {
     "storage full": (Fault("storage-full", storage="local-lvm", times=2), ("space", "full")),
     "token revoked": (Fault("token-revoked", times=4), ("401", "token", "authentication")),
     "clock skew": (Fault("clock-skew", seconds=3600.0, times=50), ("clock", "certificate")),
+    "node offline": (Fault("node-offline", times=3, skip=12), (*CUT, "offline")),
+    "stalling task": (Fault("stall", task="qmstart", step="power-on", seconds=2.0, times=2), ()),
 }
+# Those of a bring-up; the rest of a node's life has its own tests.
+CRASHES = PHASES[: PHASES.index("stop")]
 NODES = {
     "slow boot": NodeFaults(slow_boot=3.0),
-    "crash in installation": NodeFaults(crash_at="install"),
-    "crash in boot": NodeFaults(crash_at="boot"),
+    **{f"crash in {phase}": NodeFaults(crash_at=phase) for phase in CRASHES},
+    "never ready": NodeFaults(never_ready=True),
+    "wrong disk": NodeFaults(wrong_disk=True),
+    "clock skew": NodeFaults(clock_skew=900.0),
     "network lost": NodeFaults(network_lost=True),
     "refuses bootstrap": NodeFaults(refuse_bootstrap=True),
-    "clock skew": NodeFaults(clock_skew=900.0),
+    "full disk": NodeFaults(disk_full=True),
 }
 
 
