@@ -21,6 +21,7 @@ from talops.lab.tools import LabTools, ProviderTools
 from talops.lab.world import World
 from talops.redaction import Secret
 from talops.render.tree import PROVIDER_VERSION
+from talops.secrets.age import load_keys
 from talops.secrets.init import init
 from talops.secrets.sops import Sops
 from talops.secrets.vault import Vault
@@ -47,6 +48,13 @@ class Lab:
     world: World
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
+    # All that talops ever printed here.
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def temporary(self) -> Path:
+        """TMPDIR of every talops that is started here."""
+        return self.root.with_name("tmp")
 
     @property
     def details(self) -> dict[str, Any]:
@@ -75,14 +83,19 @@ class Lab:
             kill_group(process)
             raise
         assert process.returncode is not None
+        self.said += [out.decode(), err.decode()]
         return Outcome(process.returncode, out.decode(), err.decode())
 
     async def seal(self, sops: Path, **more: str) -> None:
         """Credentials as users keep them: encrypted, and in no environment but tofu's."""
-        made = await init(Sops(sops, self.root), self.root / "age.key", hook=False)
+        await init(Sops(sops, self.root), self.root / "age.key", hook=False)
         token, _, value = self.details["proxmox"]["api_token"].partition("=")
-        kept = {"proxmox_api_token_id": token, "proxmox_api_token_secret": value, **more}
-        await Vault.of(made.sops).write({name: Secret(text) for name, text in kept.items()})
+        await self.keep(sops, proxmox_api_token_id=token, proxmox_api_token_secret=value, **more)
+
+    async def keep(self, sops: Path, **more: str) -> None:
+        """More of them."""
+        vault = Vault.of(Sops(sops, self.root, load_keys(self.root / "age.key")))
+        await vault.write({name: Secret(text) for name, text in more.items()})
 
     async def proxmox(self, method: str, path: str, **data: str) -> Any:
         """What somebody does behind talops' back."""
@@ -136,6 +149,7 @@ def make_lab(
             root = tmp_path / "site"
             root.mkdir(exist_ok=True)
             lab = Lab(world, root)
+            lab.temporary.mkdir(exist_ok=True)
             sizes = {"control_planes": 1, "workers": 1, "gpu_workers": 0, "subnet": 16, **wanted}
             inventory = LabInventory(name="e2e", **sizes)
             for name, text in inventory.files(lab.details, gitops=gitops, truenas=truenas).items():
@@ -143,6 +157,7 @@ def make_lab(
             lab.environment = {
                 "TF_CLI_CONFIG_FILE": lab.details["provider"]["cli_config"],
                 "NO_COLOR": "1",
+                "TMPDIR": str(lab.temporary),
             }
             if sealed:
                 key = {"truenas_api_key": lab.details["truenas"]["api_key"]} if truenas else {}

@@ -20,6 +20,7 @@ async def up_until(lab: Lab, stop: Callable[[Event], bool], *words: str) -> list
     seen: list[Event] = []
     try:
         async for line in process.stdout:
+            lab.said.append(line.decode())
             event = json.loads(line)
             seen.append(event)
             if stop(event):

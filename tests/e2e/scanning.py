@@ -1,9 +1,9 @@
 """Secrets that got out: in files, records, arguments or environments of whatever a run started.
 
-What may hold one, by design: encrypted files; files of mode 0600 (age key, kubeconfig); the
-environment of tofu and of the provider that it starts, which take credentials in no other way.
-Everything else is a leak: records of runs although they are private, every argument, every other
-environment.
+What may hold one, by design: the few files that are made for it, private to their owner (age key,
+kubeconfig, machine configs); the environment of tofu and of the provider that it starts, which take
+credentials in no other way. Everything else is a leak: any other file, private or not, whatever is
+printed, every argument, every other environment.
 """
 
 from __future__ import annotations
@@ -12,21 +12,25 @@ import contextlib
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from talops.machineconfig import bundle as bundles
-from talops.machineconfig.places import find_secrets
+from talops.machineconfig.places import CONFIGS, find_secrets
 from talops.secrets.age import load_keys
 from talops.secrets.sops import Sops
+from talops.secrets.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import TracebackType
+
+    from tests.e2e.conftest import Lab
 
 MARK = "E2E_MARK"
 SECONDS = 0.05
 # A child has its parent's arguments until it has become what it will be.
 LOOKS = 4
+# Of what is kept encrypted, these may be seen by anybody.
+NO_SECRETS = ("_id", "_username")
 TOFU = {"tofu", "terraform"}
 # Of what /proc/<pid>/stat says after the name.
 PARENT, STARTED = 1, 19
@@ -107,34 +111,39 @@ class Watcher(threading.Thread):
         ]
 
 
-def leaks_in_files(root: Path, secrets: list[str]) -> list[str]:
-    """Plain text where others may read it, and records of runs whoever may read them."""
-    found = []
-    for path in _plain_files(root):
-        records = root / ".talops" / "runs" in path.parents
-        if not records and not path.stat().st_mode & 0o077:
-            continue
-        content = path.read_bytes()
-        if any(secret.encode() in content for secret in secrets):
-            found.append(str(path.relative_to(root)))
+def leaks(lab: Lab, secrets: list[str]) -> list[str]:
+    """Files of the site and temporary ones, and all that was printed."""
+    found = ["what was printed"] if _holds("".join(lab.said).encode(), secrets) else []
+    for path in (*lab.root.rglob("*"), *lab.temporary.rglob("*")):
+        if path.is_file() and not path.is_symlink() and not _made_for_it(lab, path):
+            found += [str(path)] if _holds(path.read_bytes(), secrets) else []
     return found
 
 
-def _plain_files(root: Path) -> Iterator[Path]:
-    for path in root.rglob("*"):
-        if path.is_file() and not path.is_symlink() and ".sops." not in path.name:
-            yield path
+def _holds(content: bytes, secrets: list[str]) -> bool:
+    return any(secret.encode() in content for secret in secrets)
 
 
-async def known_secrets(lab: Any, sops: Path) -> list[str]:
-    """Token, age key, the cluster's own keys and tokens: whatever there is by now."""
+def _made_for_it(lab: Lab, path: Path) -> bool:
+    """The age key, the kubeconfig, and machine configs beside their talosconfig."""
+    if path.stat().st_mode & 0o077:
+        return False
+    by_name = {lab.root / "age.key", lab.root / "kubeconfig"}
+    return path in by_name or path.parent == lab.root / CONFIGS
+
+
+async def known_secrets(lab: Lab, sops: Path) -> list[str]:
+    """Whatever is kept encrypted, the age key, the cluster's own keys and tokens by now."""
     found = [str(lab.details["proxmox"]["api_token"]).partition("=")[2]]
     found.append(str(lab.details["truenas"]["api_key"]))
     keys = load_keys(lab.root / "age.key")
     if keys:
         found += [key.identity.reveal() for key in keys.keys]
+        program = Sops(sops, lab.root, keys)
+        kept = await Vault.of(program).read()
+        found += [kept[name].reveal() for name in kept if not name.endswith(NO_SECRETS)]
         stored = find_secrets(lab.root)
         if stored:
-            text = await Sops(sops, lab.root, keys).decrypt(stored.path)
+            text = await program.decrypt(stored.path)
             found += [secret.reveal() for secret in bundles.from_yaml(text, where="").secrets()]
     return [secret for secret in found if len(secret) > 8]

@@ -8,19 +8,30 @@ from typing import TYPE_CHECKING, Any
 from tests.statestore.running import Phoenix
 
 from talops.redaction import Secret
+from talops.statestore import users
 from talops.statestore.stores import StoreAddress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+USER = "e2e"
+
 
 @contextlib.contextmanager
-def remote_states(lab: Any, folder: Path) -> Iterator[tuple[Phoenix, str]]:
-    """The server and the address of the project in it; the lab's own CA vouches for it."""
+def remote_states(lab: Any, folder: Path, password: str = "") -> Iterator[tuple[Phoenix, str]]:
+    """The server and the address of the project in it; the lab's own CA vouches for it.
+
+    With a password only the user `USER` is let in.
+    """
     chain = str(lab.world.authority.issue("states", ["127.0.0.1"]))
     store = StoreAddress(Secret(f"sqlite:{folder / 'states'}"))
-    server = Phoenix(store, "--tls-certificate", chain, "--tls-key", chain)
+    words = ["--tls-certificate", chain, "--tls-key", chain]
+    if password:
+        known = folder / "users.json"
+        users.add(known, USER, password, read=(), write=("homelab/*",))
+        words += ["--users", str(known)]
+    server = Phoenix(store, *words)
     try:
         url = f"https://127.0.0.1:{server.port}/homelab"
         with (lab.root / "cluster.yaml").open("a", encoding="utf-8") as file:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.e2e.conftest import Lab, kill_group
-from tests.e2e.scanning import MARK, Watcher, known_secrets, leaks_in_files
-from tests.e2e.states import remote_states
+from tests.e2e.scanning import MARK, Watcher, known_secrets, leaks
+from tests.e2e.states import USER, remote_states
 
 from talops.lab.faults import Fault
 from talops.lab.talos.failures import PHASES
@@ -56,7 +56,7 @@ PROXMOX = {
     "storage full": (Fault("storage-full", storage="local-lvm", times=2), ("space", "full")),
     "token revoked": (Fault("token-revoked", times=4), ("401", "token", "authentication")),
     "clock skew": (Fault("clock-skew", seconds=3600.0, times=50), ("clock", "certificate")),
-    "node offline": (Fault("node-offline", times=3, skip=12), (*CUT, "offline")),
+    "node offline": (Fault("node-offline", times=3, skip=12), (*CUT, "no route to host")),
     "stalling task": (Fault("stall", task="qmstart", step="power-on", seconds=2.0, times=2), ()),
 }
 # Those of a bring-up; the rest of a node's life has its own tests.
@@ -104,23 +104,27 @@ async def test_mixed_faults(
     rounds = draw(rng)
     async with make_lab(control_planes=1, workers=1, sealed=True) as lab:
         lab.environment[MARK] = uuid.uuid4().hex
+        password = uuid.uuid4().hex
+        await lab.keep(tool("sops"), tfstate_username=USER, tfstate_password=password)
         with (
-            remote_states(lab, tmp_path) as (phoenix, _),
+            remote_states(lab, tmp_path, password) as (phoenix, _),
             Watcher(lab.environment[MARK]) as watcher,
         ):
-            await _live(lab, phoenix, rounds)
+            for number, each in enumerate(rounds):
+                # What a killed run left locked may be what stops the next one.
+                left = ("lock",) if any(r.kill_after for r in rounds[:number]) else ()
+                code, said = await _up_in_trouble(lab, phoenix, each)
+                if code not in {0, None}:
+                    diagnosed(each, said, left)
+                assert leaks(lab, await known_secrets(lab, tool("sops"))) == []
+            await _converges(lab, rounds)
             secrets = await known_secrets(lab, tool("sops"))
-            assert leaks_in_files(lab.root, secrets) == []
+            assert password in secrets
+            assert leaks(lab, secrets) == []
             assert watcher.leaks(secrets) == []
 
 
-async def _live(lab: Lab, phoenix: Phoenix, rounds: list[Round]) -> None:
-    for number, each in enumerate(rounds):
-        # What a killed run left locked may be what stops the next one.
-        left = ("lock",) if any(r.kill_after for r in rounds[:number]) else ()
-        code, said = await _up_in_trouble(lab, phoenix, each)
-        if code not in {0, None}:
-            diagnosed(each, said, left)
+async def _converges(lab: Lab, rounds: list[Round]) -> None:
     done = await lab.talops("up", "--yes")
     if done.code:  # a tofu that could not give its lock back while the server was away
         assert "talops state unlock" in done.everything, f"{rounds}\n{done.everything}"
@@ -172,6 +176,7 @@ async def _watched(lab: Lab, phoenix: Phoenix, each: Round) -> tuple[int | None,
     try:
         async for line in process.stdout:
             number += 1
+            lab.said.append(line.decode())
             # A note may follow the end: that a lock could not be given back.
             last = last if b'"run_finished"' in last.encode() else line.decode()
             if number == each.restart_states_after:
@@ -182,7 +187,8 @@ async def _watched(lab: Lab, phoenix: Phoenix, each: Round) -> tuple[int | None,
     finally:
         kill_group(process)
         await process.wait()
-        await process.communicate()
+        rest, errors = await process.communicate()
+        lab.said += [rest.decode(), errors.decode()]
     return process.returncode, last
 
 
