@@ -32,6 +32,7 @@ LOOKS = 4
 # Of what is kept encrypted, these may be seen by anybody.
 NO_SECRETS = ("_id", "_username")
 TOFU = {"tofu", "terraform"}
+PLUGIN = b"talops.lab.provider"  # the stand-in; known as such also when its tofu is gone
 # Of what /proc/<pid>/stat says after the name.
 PARENT, STARTED = 1, 19
 # A number is given out again once its process is gone; together with its start it is not.
@@ -43,6 +44,7 @@ class Process:
     """What was seen of one program."""
 
     name: str
+    parent: str
     of_tofu: bool
     arguments: set[bytes] = field(default_factory=set)
     environments: set[bytes] = field(default_factory=set)
@@ -56,7 +58,6 @@ class Watcher(threading.Thread):
         self._mark = f"{MARK}={mark}".encode()
         self._ended = threading.Event()
         self._looks: dict[Identity, int] = {}
-        self._latest: dict[int, Identity] = {}
         self.seen: dict[Identity, Process] = {}
 
     def __enter__(self) -> Self:
@@ -79,29 +80,38 @@ class Watcher(threading.Thread):
                     with contextlib.suppress(OSError, IndexError):  # it ended meanwhile
                         self._look(int(entry.name))
 
-    def _look(self, pid: int) -> None:
+    def _look(self, pid: int) -> Process | None:
+        """What is known of it; its parent is looked at first, whatever their numbers are."""
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        identity = self._latest[pid] = (pid, fields[STARTED])
+        identity = (pid, fields[STARTED])
         looks = self._looks.get(identity, 0)
         if looks >= LOOKS:
-            return
+            return self.seen.get(identity)
         self._looks[identity] = looks + 1
-        parent = self._latest.get(int(fields[PARENT]))
-        above = self.seen.get(parent) if parent else None
+        above = self._parent(int(fields[PARENT]))
         environment = Path(f"/proc/{pid}/environ").read_bytes()
         if above is None and self._mark not in environment.split(b"\0"):
-            return
+            return None
         arguments = Path(f"/proc/{pid}/cmdline").read_bytes()
         name = Path(f"/proc/{pid}/exe").readlink().name
-        of_tofu = name in TOFU or bool(above and above.of_tofu)
-        process = self.seen.setdefault(identity, Process(name, of_tofu))
+        plugin = PLUGIN in arguments or name.startswith("terraform-provider-")
+        of_tofu = name in TOFU or plugin or bool(above and above.of_tofu)
+        born_of = above.name if above else "?"
+        process = self.seen.setdefault(identity, Process(name, born_of, of_tofu))
         process.name, process.of_tofu = name, process.of_tofu or of_tofu
         process.arguments.add(arguments)
         process.environments.add(environment)
+        return process
+
+    def _parent(self, pid: int) -> Process | None:
+        try:
+            return self._look(pid)
+        except OSError:  # it has ended, or is the kernel
+            return None
 
     def leaks(self, secrets: list[str]) -> list[str]:
         return [
-            f"{place} of {process.name}"
+            f"{place} of {process.name}, child of {process.parent}: {sorted(process.arguments)}"
             for process in self.seen.values()
             for place, texts in (
                 ("argument", process.arguments),

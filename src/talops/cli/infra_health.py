@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 def health_of(run: Context) -> Healthy:
     """Nothing to wait for where there is no inventory, or no cluster yet."""
+    from talops.machineconfig.places import find_secrets
+
+    cluster = run.cluster
+    if cluster is None or find_secrets(run.root) is None:
+        return _no_wait
     from talops.stages.health import wait_healthy
     from talops.stages.site import Limits
 
     fleet = _fleet(run)
 
     async def healthy(batch: Batch) -> None:
-        cluster = run.cluster
-        if cluster is None or fleet is None:
-            return
         nodes = [node for node in cluster.nodes if node.name in batch.names]
         note(f"waiting for {', '.join(node.name for node in nodes)} …")
         await wait_healthy(fleet, nodes, cluster.control_planes, Limits(), lambda *_: None)
@@ -32,11 +34,11 @@ def health_of(run: Context) -> Healthy:
     return healthy
 
 
-def _fleet(run: Context) -> Fleet | None:
-    from talops.machineconfig.places import find_secrets
+async def _no_wait(_: Batch) -> None:
+    pass
 
-    if run.cluster is None or find_secrets(run.root) is None:
-        return None
+
+def _fleet(run: Context) -> Fleet:
     from talops.cli.site import site_of
     from talops.stages.bundle import SecretsFile
     from talops.stages.fleet import Fleet
