@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parent.parent / "src" / "talops"
-FOUNDATION = {"errors", "events", "waiting", "redaction", "files", "generated"}
+FOUNDATION = {"errors", "events", "waiting", "redaction", "guard", "files", "generated"}
 PURE = {"inventory", "render", "machineconfig", "gitops"}
 CLIENTS = {"tofu", "talos", "proxmox", "kube", "secrets", "truenas", "statestore", "toolchain"}
 # Wire definitions that a client and its simulator may share; nothing else may.
@@ -16,7 +16,7 @@ WIRE = {"talos.wire"}
 
 ALLOWED: dict[str, set[str]] = {
     **{room: set() for room in FOUNDATION},
-    "files": {"errors"},
+    "files": {"errors", "guard"},
     "generated": {"errors", "files"},
     "waiting": {"errors"},
     "inventory": FOUNDATION,

@@ -11,6 +11,7 @@ from tests.dying import KILLED, Place
 
 from talops.errors import TalopsError
 from talops.files import PRIVATE, sweep, write_atomic
+from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 TWICE = """
 from pathlib import Path
 from talops.files import PRIVATE, write_atomic
-for text in sys.argv[1:]:
-    write_atomic(Path("folder/key"), text, mode=PRIVATE)
+for text in sys.argv[2:]:
+    write_atomic(Path("folder/key"), text, mode=PRIVATE, guarded=sys.argv[1] == "guarded")
 code = 0
 """
+PLAIN, GUARDED = ["plain", "first", "second"], ["guarded", "first", "second"]
 
 
 def test_killed_at_every_step(tmp_path: Path) -> None:
@@ -29,11 +31,11 @@ def test_killed_at_every_step(tmp_path: Path) -> None:
     between its last two steps, until somebody sweeps.
     """
     whole = place(tmp_path, 0)
-    assert whole.run(["first", "second"]) == 0
+    assert whole.run(PLAIN) == 0
     seen = set()
     for step in range(1, whole.steps + 1):
         dying = place(tmp_path, step)
-        assert dying.run(["first", "second"], die_at=step) == KILLED
+        assert dying.run(PLAIN, die_at=step) == KILLED
         files = sorted(p for p in (dying.root / "folder").glob("*"))
         seen.add(tuple(p.name.split(".")[-2] if p.name[0] == "." else p.name for p in files))
         assert all(p.stat().st_mode & 0o777 == PRIVATE for p in files)
@@ -41,6 +43,25 @@ def test_killed_at_every_step(tmp_path: Path) -> None:
         sweep(dying.root / "folder" / "key")
         assert {p.name for p in (dying.root / "folder").glob("*")} <= {"key"}
     assert seen == {(), ("key",), ("key", "key")}
+
+
+async def test_a_guarded_file_has_no_double(tmp_path: Path) -> None:
+    """Killed at any step: soon there is the old file or the new one, and no other."""
+    whole = place(tmp_path, 0)
+    assert whole.run(GUARDED) == 0
+    assert [p.name for p in (whole.root / "folder").iterdir()] == ["key"]
+    for step in range(1, whole.steps + 1):
+        dying = place(tmp_path, step)
+        assert dying.run(GUARDED, die_at=step) == KILLED
+        folder = dying.root / "folder"
+
+        async def alone(folder: Path = folder) -> Ready[None] | NotYet:
+            doubles = names(folder) - {"key"}
+            return NotYet(str(doubles)) if doubles else Ready(None)
+
+        await wait_for("the end of the second name", alone, timeout=30, interval=0.02)
+        left = [p.read_text() for p in folder.glob("*")]
+        assert left in ([], ["first"], ["second"])
 
 
 def test_only_the_dead_are_swept(tmp_path: Path) -> None:
@@ -52,6 +73,10 @@ def test_only_the_dead_are_swept(tmp_path: Path) -> None:
     sweep(tmp_path / "key")
     sweep(tmp_path / "nowhere" / "key")
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(alive)
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.glob("*")}
 
 
 def place(folder: Path, number: int) -> Place:

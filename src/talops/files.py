@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.guard import removed_at_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,21 +20,29 @@ PRIVATE = 0o600
 PUBLIC = 0o644
 
 
-def write_atomic(path: Path, data: bytes | str, *, mode: int = PUBLIC) -> None:
-    """Replace `path` in one step, durably; on any failure it stays as it was."""
+def write_atomic(
+    path: Path, data: bytes | str, *, mode: int = PUBLIC, guarded: bool = False
+) -> None:
+    """Replace `path` in one step, durably; on any failure it stays as it was.
+
+    Before that step there is a second name for a moment, and it stays if the process is killed
+    right there. `guarded` is for keys: another process then removes it.
+    """
     content = data.encode() if isinstance(data, str) else data
     beside = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _nameless(path.parent) as file:
             if file is None:
-                _write_beside(beside, content, mode)
-                beside.replace(path)
+                with removed_at_the_end(beside) if guarded else contextlib.nullcontext():
+                    _write_beside(beside, content, mode)
+                    beside.replace(path)
             else:
                 _fill(file, content, mode)
                 if not _give_name(file, path):
-                    _link(file, beside)
-                    beside.replace(path)
+                    with removed_at_the_end(beside) if guarded else contextlib.nullcontext():
+                        _link(file, beside)
+                        beside.replace(path)
     except OSError as error:
         raise TalopsError(
             f"cannot write: {error.strerror}",

@@ -127,7 +127,7 @@ async def kubeconfig(
     if path is None:
         sys.stdout.write(made.reveal())
         return
-    write_atomic(path, made.reveal(), mode=PRIVATE)
+    write_atomic(path, made.reveal(), mode=PRIVATE, guarded=True)
     note(f"wrote {path}")
 
 
@@ -144,7 +144,7 @@ async def client_config(
         made = await nodes[0].machine.client_configuration(
             tuple(role or ("os:admin",)), ttl=timedelta(hours=hours)
         )
-    write_atomic(path, made.talosconfig.reveal(), mode=PRIVATE)
+    write_atomic(path, made.talosconfig.reveal(), mode=PRIVATE, guarded=True)
     note(f"wrote {path}")
 
 

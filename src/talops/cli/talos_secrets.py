@@ -119,7 +119,7 @@ def _print_or_write(text: str, target: Path) -> None:
 def _write_private(path: Path, text: str) -> None:
     from talops.files import PRIVATE, write_atomic
 
-    write_atomic(path, text, mode=PRIVATE)
+    write_atomic(path, text, mode=PRIVATE, guarded=True)
 
 
 def _bundle(from_secrets: Path | None, from_config: Path | None) -> Bundle:

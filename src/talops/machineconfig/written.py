@@ -84,4 +84,4 @@ def write(directory: Path, changes: list[Change]) -> None:
             # its keys at any moment, and one that is missing is made again by the next run.
             path.unlink(missing_ok=True)
         if change.action is not Action.REMOVE:
-            write_atomic(path, change.after, mode=PRIVATE)
+            write_atomic(path, change.after, mode=PRIVATE, guarded=True)

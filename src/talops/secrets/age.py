@@ -66,7 +66,7 @@ class KeyRing:
         return "".join(entry(key, mark=key == self.rotating_to) for key in self.keys)
 
     def save(self, path: Path) -> None:
-        write_atomic(path, self.text(), mode=PRIVATE)
+        write_atomic(path, self.text(), mode=PRIVATE, guarded=True)
 
 
 def entry(key: AgeKey, *, mark: bool) -> str:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.guard import removed_at_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PREFIX = "talops-edit-"
-# Waits for the end of its input, which comes with the end of talops, kill -9 included.
-_GUARD = 'cat >/dev/null; rm -rf -- "$1"'
 
 
 @contextlib.contextmanager
@@ -27,23 +25,10 @@ def private_directory(candidates: Iterable[Path]) -> Iterator[Path]:
     _sweep(base)
     path = Path(tempfile.mkdtemp(dir=base, prefix=f"{PREFIX}{os.getpid()}-"))
     try:
-        guard = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD, "sh", str(path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError:
-        shutil.rmtree(path)
-        raise
-    try:
-        yield path
+        with removed_at_the_end(path):
+            yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
-        assert guard.stdin
-        guard.stdin.close()
-        guard.wait()
 
 
 def filesystem_of(path: Path, mounts: str) -> str:

@@ -67,7 +67,7 @@ class Forget:
         if left is None:
             self._site.kubeconfig.unlink(missing_ok=True)
         else:
-            write_atomic(self._site.kubeconfig, left, mode=PRIVATE)
+            write_atomic(self._site.kubeconfig, left, mode=PRIVATE, guarded=True)
 
     async def verify(self) -> None:
         """Nothing more to prove: each file was written or removed in one step."""

@@ -91,7 +91,7 @@ class FetchKubeconfig:
             context=self._context,
             server=self._site.cluster.endpoint,
         )
-        write_atomic(self._site.kubeconfig, merged, mode=PRIVATE)
+        write_atomic(self._site.kubeconfig, merged, mode=PRIVATE, guarded=True)
 
     async def verify(self) -> None:
         await wait_for(

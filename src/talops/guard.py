@@ -1,0 +1,32 @@
+"""A path that goes when this process does, kill -9 included."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Waits for the end of its input, which comes with the end of talops, however that ends.
+_GUARD = 'cat >/dev/null; rm -rf -- "$1"'
+
+
+@contextlib.contextmanager
+def removed_at_the_end(path: Path) -> Iterator[None]:
+    """Whatever has this path when the block ends, or the process, is removed."""
+    guard = subprocess.Popen(
+        ["/bin/sh", "-c", _GUARD, "sh", str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        assert guard.stdin
+        guard.stdin.close()
+        guard.wait()
