@@ -30,28 +30,37 @@ def write_atomic(
     """
     content = data.encode() if isinstance(data, str) else data
     beside = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    guard = removed_at_the_end(beside) if guarded else contextlib.nullcontext()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _nameless(path.parent) as file:
-            if file is None:
-                with removed_at_the_end(beside) if guarded else contextlib.nullcontext():
-                    _write_beside(beside, content, mode)
-                    beside.replace(path)
-            else:
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with _nameless(path.parent) as file:
+                if file is None:
+                    with guard:
+                        _write_beside(beside, content, mode)
+                        beside.replace(path)
+                    return
                 _fill(file, content, mode)
                 if not _give_name(file, path):
-                    with removed_at_the_end(beside) if guarded else contextlib.nullcontext():
+                    with guard:
                         _link(file, beside)
                         beside.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Whatever the system has against it is told of that file."""
+    try:
+        yield
     except OSError as error:
         raise TalopsError(
             f"cannot write: {error.strerror}",
             where=str(path),
             hint="check free space and permissions, then run the same command again",
         ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
 
 
 def sweep(path: Path) -> None:

@@ -1,8 +1,9 @@
 """A hundred VMs by `talops infra apply`, beside the same plan applied by OpenTofu alone.
 
-talops judges the plan first and ends with a second plan that must be empty. In the lab as people
-start it the bound holds with both. They cost the same however long Proxmox works: how much, is
-shown in a lab whose tasks take no time at all, where a plan takes as long as an apply.
+talops judges the plan first and ends with a second plan that must be empty. That costs the same
+however long Proxmox works, so both are shown, until the plan is applied and until the end, in the
+lab as people start it and in one whose tasks take no time at all, where a plan takes as long as an
+apply; the bound is the same everywhere.
 """
 
 from __future__ import annotations
@@ -40,9 +41,8 @@ def figures() -> Iterator[Figure]:
         yield Figure(f"infra: 100 VMs, {host}, tofu alone", took.alone, "s")
         yield Figure(f"infra: the same by talops, {host}", took.applied, "s")
         yield Figure(f"infra: … and its second plan, {host}", took.checked, "s")
-        bound = 1.3 if pace else None
-        yield Figure(f"infra: applied, {host}", took.applied / took.alone, "x", bound)
-        yield Figure(f"infra: applied and checked, {host}", took.checked / took.alone, "x", bound)
+        yield Figure(f"infra: applied, {host}", took.applied / took.alone, "x", 1.3)
+        yield Figure(f"infra: applied and checked, {host}", took.checked / took.alone, "x", 1.3)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 def health_of(run: Context) -> Healthy:
     """Nothing to wait for where there is no inventory, or no cluster yet."""
     from talops.machineconfig.places import find_secrets
+    from talops.tofu.apply import no_wait
 
     cluster = run.cluster
     if cluster is None or find_secrets(run.root) is None:
-        return _no_wait
+        return no_wait
     from talops.stages.health import wait_healthy
     from talops.stages.site import Limits
 
@@ -32,10 +33,6 @@ def health_of(run: Context) -> Healthy:
         await wait_healthy(fleet, nodes, cluster.control_planes, Limits(), lambda *_: None)
 
     return healthy
-
-
-async def _no_wait(_: Batch) -> None:
-    pass
 
 
 def _fleet(run: Context) -> Fleet:

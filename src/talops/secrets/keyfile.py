@@ -14,8 +14,7 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from talops.errors import TalopsError
-from talops.files import PRIVATE
+from talops.files import PRIVATE, writing
 from talops.secrets.age import ROTATION_MARK, AgeKey, entry, key_of_line
 
 if TYPE_CHECKING:
@@ -54,19 +53,13 @@ def _without_others(line: bytes, new: AgeKey) -> bytes:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    try:
+    with writing(path):
         file = os.open(path, os.O_RDWR)
         try:
             os.fchmod(file, PRIVATE)
             yield file
         finally:
             os.close(file)
-    except OSError as error:
-        raise TalopsError(
-            f"cannot write: {error.strerror}",
-            where=str(path),
-            hint="check free space and permissions, then run the same command again",
-        ) from error
 
 
 def _content(file: int) -> bytes:

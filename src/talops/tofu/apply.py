@@ -45,8 +45,8 @@ async def _none_lost(_: Sequence[Change]) -> Mapping[str, str]:
     return {}
 
 
-async def _no_wait(_: Batch) -> None:
-    pass
+async def no_wait(_: Batch) -> None:
+    """There is no cluster yet that could be healthy."""
 
 
 @contextmanager
@@ -64,7 +64,7 @@ class Conduct:
 
     policy: Policy = field(default_factory=Policy)
     read_disks: ReadDisks = _unread
-    healthy: Healthy = _no_wait
+    healthy: Healthy = no_wait
     find_lost: FindLost = _none_lost
     parallelism: int | None = None
     extra: tuple[str, ...] = ()
