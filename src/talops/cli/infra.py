@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from talops.cli.infra_command import Asked, command
-from talops.cli.options import Directory
+from talops.cli.options import AllowDestroy, AllowReplace, Directory
 from talops.cli.output import note, print_json
 from talops.errors import DifferencesFoundError, TalopsError
 
@@ -21,14 +21,6 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"allow_extra_args": True},
 )
-AllowReplace = Annotated[
-    list[str] | None,
-    typer.Option("--allow-replace", metavar="NAME", help="This VM may be made anew."),
-]
-AllowDestroy = Annotated[
-    list[str] | None,
-    typer.Option("--allow-destroy", metavar="NAME", help="This VM, or a disk of it, may go."),
-]
 Parallelism = Annotated[
     int | None,
     typer.Option("--parallelism", min=1, help="Resources at once; default: 10, creating VMs: 4."),

@@ -32,3 +32,16 @@ Directory = Annotated[
 Output = Annotated[
     Format, typer.Option("-o", "--output", help="How to print the result.", case_sensitive=False)
 ]
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+AllowReplace = Annotated[
+    list[str] | None,
+    typer.Option("--allow-replace", metavar="NAME", help="This VM may be made anew; repeatable."),
+]
+AllowDestroy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-destroy", metavar="NAME", help="This VM, or a disk of it, may go; repeatable."
+    ),
+]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from talops.cli.options import Directory, Format, Output
+from talops.cli.options import Directory, Format, Output, Yes
 
 if TYPE_CHECKING:
     from talops.pipeline.result import RunResult
@@ -37,7 +37,7 @@ def recover(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what is found and what would be done; exit 2.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     output: Output = Format.TEXT,
 ) -> None:
     """Bring the cluster back after a cut-off run, a lost state, or on an empty Proxmox."""

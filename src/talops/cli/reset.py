@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from talops.cli.options import Directory, Format, Output
+from talops.cli.options import Directory, Format, Output, Yes
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def register(root: typer.Typer) -> None:
 def reset(
     node: Annotated[str, typer.Option("--node", help="Name of the node.")],
     directory: Directory = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     force: Annotated[
         bool,
         typer.Option(

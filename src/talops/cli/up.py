@@ -7,14 +7,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from talops.cli.options import Directory, Format, Output
+from talops.cli.options import AllowDestroy, AllowReplace, Directory, Format, Output, Yes
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
     from talops.pipeline.result import RunResult
     from talops.stages.site import Site
 
-Names = Annotated[list[str] | None, typer.Option(help="Name of a VM; repeatable.")]
+# Which stages
+Only = Annotated[list[str] | None, typer.Option("--only", help="Run this stage alone; repeatable.")]
+From = Annotated[str | None, typer.Option("--from", metavar="STAGE", help="Start with this stage.")]
+Until = Annotated[str | None, typer.Option("--until", help="Stop after this stage.")]
+Skip = Annotated[list[str] | None, typer.Option("--skip", help="Leave this stage out; repeatable.")]
+GenerateOnly = Annotated[bool, typer.Option("--generate-only", help="Same as --only configure.")]
+TerraformOnly = Annotated[bool, typer.Option("--terraform-only", help="Same as --until provision.")]
+BootstrapOnly = Annotated[
+    bool, typer.Option("--bootstrap-only", help="Same as --from apply-config.")
+]
+VerifyOnly = Annotated[bool, typer.Option("--verify-only", help="Same as --only verify.")]
+# How
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Plan everything, change nothing; exit 2 if it would.")
+]
+Nodes = Annotated[
+    str, typer.Option("--nodes", metavar="REGEX", help="Only nodes whose names match.")
+]
+MaxParallel = Annotated[
+    int, typer.Option("--max-parallel", help="Changes side by side.", min=1, max=256)
+]
 
 
 def register(root: typer.Typer) -> None:
@@ -23,40 +43,20 @@ def register(root: typer.Typer) -> None:
 
 def up(
     directory: Directory = None,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", help="Run this stage alone; repeatable.")
-    ] = None,
-    first: Annotated[
-        str | None, typer.Option("--from", metavar="STAGE", help="Start with this stage.")
-    ] = None,
-    last: Annotated[str | None, typer.Option("--until", help="Stop after this stage.")] = None,
-    skip: Annotated[
-        list[str] | None, typer.Option("--skip", help="Leave this stage out; repeatable.")
-    ] = None,
-    generate_only: Annotated[
-        bool, typer.Option("--generate-only", help="Same as --only configure.")
-    ] = False,
-    terraform_only: Annotated[
-        bool, typer.Option("--terraform-only", help="Same as --until provision.")
-    ] = False,
-    bootstrap_only: Annotated[
-        bool, typer.Option("--bootstrap-only", help="Same as --from apply-config.")
-    ] = False,
-    verify_only: Annotated[
-        bool, typer.Option("--verify-only", help="Same as --only verify.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Plan everything, change nothing; exit 2 if it would.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    nodes: Annotated[
-        str, typer.Option("--nodes", metavar="REGEX", help="Only nodes whose names match.")
-    ] = "",
-    max_parallel: Annotated[
-        int, typer.Option("--max-parallel", help="Changes side by side.", min=1, max=256)
-    ] = 10,
-    allow_replace: Names = None,
-    allow_destroy: Names = None,
+    only: Only = None,
+    first: From = None,
+    last: Until = None,
+    skip: Skip = None,
+    generate_only: GenerateOnly = False,
+    terraform_only: TerraformOnly = False,
+    bootstrap_only: BootstrapOnly = False,
+    verify_only: VerifyOnly = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    nodes: Nodes = "",
+    max_parallel: MaxParallel = 10,
+    allow_replace: AllowReplace = None,
+    allow_destroy: AllowDestroy = None,
     output: Output = Format.TEXT,
 ) -> None:
     """Bring the cluster up, or back to what the inventory says; stop it and run it again freely."""
