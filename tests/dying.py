@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.leftovers import leftovers
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -118,8 +120,7 @@ class Place:
     def holders(self, secret: str) -> set[str]:
         """Files of the repository and temporary ones that hold a secret in plain text."""
         places = [self.root, self.temporary, *Path("/dev/shm").glob("talops-*")]
-        files = [path for place in places for path in place.rglob("*")]
-        return {path.name for path in files if _holds(path, secret)}
+        return {file.path.name for file in leftovers(*places) if secret.encode() in file.content}
 
     def look_at_processes(self) -> None:
         """Neither those that ran, by the spies' log, nor those that outlived their parent."""
@@ -127,13 +128,6 @@ class Place:
         for content in (called, *_processes()):
             for secret in self.secrets:
                 assert secret.encode() not in content
-
-
-def _holds(path: Path, secret: str) -> bool:
-    try:
-        return path.is_file() and secret.encode() in path.read_bytes()
-    except FileNotFoundError:  # gone while we looked
-        return False
 
 
 def _processes() -> Iterator[bytes]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from tests.leftovers import leftovers
+
 from talops.machineconfig import bundle as bundles
 from talops.machineconfig.places import CONFIGS, find_secrets
 from talops.secrets.age import load_keys
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tests.e2e.conftest import Lab
+    from tests.leftovers import Leftover
 
 MARK = "E2E_MARK"
 SECONDS = 0.05
@@ -124,9 +127,11 @@ class Watcher(threading.Thread):
 def leaks(lab: Lab, secrets: list[str]) -> list[str]:
     """Files of the site and temporary ones, and all that was printed."""
     found = ["what was printed"] if _holds("".join(lab.said).encode(), secrets) else []
-    for path in (*lab.root.rglob("*"), *lab.temporary.rglob("*")):
-        if path.is_file() and not path.is_symlink() and not _made_for_it(lab, path):
-            found += [str(path)] if _holds(path.read_bytes(), secrets) else []
+    found += [
+        str(file.path)
+        for file in leftovers(lab.root, lab.temporary)
+        if _holds(file.content, secrets) and not _made_for_it(lab, file)
+    ]
     return found
 
 
@@ -134,12 +139,12 @@ def _holds(content: bytes, secrets: list[str]) -> bool:
     return any(secret.encode() in content for secret in secrets)
 
 
-def _made_for_it(lab: Lab, path: Path) -> bool:
+def _made_for_it(lab: Lab, file: Leftover) -> bool:
     """The age key, the kubeconfig, and machine configs beside their talosconfig."""
-    if path.stat().st_mode & 0o077:
+    if file.mode & 0o077:
         return False
     by_name = {lab.root / "age.key", lab.root / "kubeconfig"}
-    return path in by_name or path.parent == lab.root / CONFIGS
+    return file.path in by_name or file.path.parent == lab.root / CONFIGS
 
 
 async def known_secrets(lab: Lab, sops: Path) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.leftovers import leftovers
 
 from talops.events import ChangeFinished
 from talops.kube.objects import Ref
@@ -19,6 +19,8 @@ from talops.secrets.rotation import rotate
 from talops.stages.gitops import GitOps
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.lab_flux.site import Scene
 
     from talops.events import Event
@@ -42,14 +44,22 @@ async def interrupted_after(scene: Scene, number: int) -> RunStatus:
     return (await run_stages([stage], emit=emit, interruption=interruption)).status
 
 
-def holders(scene: Scene, secret: str) -> set[str]:
-    """Files of the site and left-overs of talops that hold the secret."""
-    temporary = Path(tempfile.gettempdir()).glob("talops-*/**/*")
-    files = [p for p in (*scene.root.rglob("*"), *temporary) if p.is_file()]
-    return {p.name for p in files if secret.encode() in p.read_bytes()}
+def holders(secret: str, *places: Path) -> set[str]:
+    """Names of the files that hold the secret."""
+    return {file.path.name for file in leftovers(*places) if secret.encode() in file.content}
 
 
-async def test_one_step_at_a_time(scene: Scene) -> None:
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where this test alone, and every program that it starts, keeps what is temporary."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+async def test_one_step_at_a_time(scene: Scene, temporary: Path) -> None:
     """Every step survives being the last one."""
     await scene.init_repository()
     await scene.push()
@@ -60,7 +70,7 @@ async def test_one_step_at_a_time(scene: Scene) -> None:
     while await interrupted_after(scene, 1) is RunStatus.INTERRUPTED:
         steps += 1
         assert steps < 10
-        assert holders(scene, secret) == {"age.key"}
+        assert holders(secret, scene.root, temporary) == {"age.key"}
     assert steps == 5
     result = await scene.run_gitops()
     assert result.error is None, result.error
