@@ -9,12 +9,16 @@ import subprocess
 import sys
 import textwrap
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.births import cancel_at_birth, gone
 
 from talops.errors import ToolError
 from talops.tofu import process
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -72,7 +76,7 @@ POLITE = """
     def stop(*_):
         print("saving"); pathlib.Path("saved").touch(); sys.exit(1)
     signal.signal(signal.SIGINT, stop)
-    pathlib.Path("ready").touch()
+    pathlib.Path("ready").write_text("yes")
     time.sleep(60)
 """
 STUBBORN = """
@@ -99,6 +103,16 @@ async def test_interrupt_once(tmp_path: Path) -> None:
     assert seen == ["saving"]
 
 
+async def test_interrupt_while_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However early the first interrupt comes, the child is asked to stop and not killed."""
+    child = script(tmp_path, POLITE)
+    task = asyncio.create_task(process.run(child, cwd=tmp_path, env=ENV))
+    cancel_at_birth(monkeypatch, tmp_path / "ready", lambda: task)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert exists(tmp_path / "saved")
+
+
 async def test_interrupt_twice(tmp_path: Path) -> None:
     """The second interrupt kills the child and its children."""
     task = asyncio.create_task(process.run(script(tmp_path, STUBBORN), cwd=tmp_path, env=ENV))
@@ -109,23 +123,11 @@ async def test_interrupt_twice(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    helper = int(_text(tmp_path / "helper"))
-    for _ in range(500):
-        if not alive(helper):
-            break
-        await asyncio.sleep(0.01)
-    assert not alive(helper)
+    assert await gone(int(_text(tmp_path / "helper")))
 
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").split()[2] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_killed_talops_lets_the_child_finish(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ import asyncio
 import os
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.births import gone
 from tests.toolchain.conftest import PROGRAM, Server, put_go, unreleased, zipped
 
 from talops.errors import TalopsError, ToolError
@@ -18,6 +18,7 @@ from talops.toolchain.install import Toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from talops.events import Event
     from talops.toolchain.catalog import Tool
@@ -130,20 +131,8 @@ async def test_cancelled_build_stops_its_children(tmp_path: Path, gadget: Tool) 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    pid = int(pid_file.read_text())
-    for _ in range(100):
-        if not _alive(pid):
-            break
-        await asyncio.sleep(0.02)
-    assert not _alive(pid)
+    assert await gone(int(pid_file.read_text()))
     assert list((tmp_path / "cache/tools/gadget").iterdir()) == []
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").split()[2] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 async def test_old_go_is_not_used(tmp_path: Path, gadget: Tool) -> None:

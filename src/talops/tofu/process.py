@@ -41,14 +41,15 @@ async def run(
 ) -> Finished:
     """Run to the end. Cancelling once asks the child to stop and waits for it; twice kills it."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = await _start(argv, cwd, env, output, errors)
+        # Whole or not at all: cancelled in the middle of a start, asyncio kills the child.
+        starting = asyncio.ensure_future(_start(argv, cwd, env, output, errors))
         reader = _Tail(output, on_line)
-        finished = asyncio.ensure_future(_follow(process, reader))
+        finished = asyncio.ensure_future(_follow(starting, reader))
         try:
-            await asyncio.shield(finished)
+            process = await asyncio.shield(finished)
         except asyncio.CancelledError:
             on_stop()
-            await _stop(process, finished)
+            await _stop(await starting, finished)
             raise
         if (process.returncode or 0) < 0:  # killed: its providers must not go on without it
             _kill(process)
@@ -75,16 +76,22 @@ async def _start(
         ) from error
 
 
-async def _follow(process: asyncio.subprocess.Process, reader: _Tail) -> None:
+async def _follow(
+    starting: asyncio.Future[asyncio.subprocess.Process], reader: _Tail
+) -> asyncio.subprocess.Process:
+    process = await starting
     ended = asyncio.ensure_future(process.wait())
     while not ended.done():
         reader.read()
         await asyncio.wait({ended}, timeout=POLL_SECONDS)
     reader.read()
     reader.close()
+    return process
 
 
-async def _stop(process: asyncio.subprocess.Process, finished: asyncio.Future[None]) -> None:
+async def _stop(
+    process: asyncio.subprocess.Process, finished: asyncio.Future[asyncio.subprocess.Process]
+) -> None:
     """SIGINT to OpenTofu alone: it tells its providers to stop, saves the state and unlocks it."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)

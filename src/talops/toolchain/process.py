@@ -7,12 +7,12 @@ import contextlib
 import os
 import signal
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from talops.errors import ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from pathlib import Path
 
 KEPT_LINES = 30
@@ -27,7 +27,7 @@ async def run(
     on_line: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Run to the end and give stdout; `on_line` gets stderr. ToolError with the last lines."""
-    process = await start(argv, env=env, cwd=cwd)
+    process = await _whole(start(argv, env=env, cwd=cwd))
     assert process.stdout
     assert process.stderr
     last: deque[str] = deque(maxlen=KEPT_LINES)
@@ -43,6 +43,18 @@ async def run(
         text = "\n".join(last) or output.decode(errors="replace")[-2000:]
         raise ToolError(f"{argv[0]} ended with {code}: {text.strip()}", where=str(cwd or ""))
     return output.decode(errors="replace")
+
+
+async def _whole(
+    start: Coroutine[Any, Any, asyncio.subprocess.Process],
+) -> asyncio.subprocess.Process:
+    """Cancelled in the middle of a start, asyncio ends the child, but nothing that one started."""
+    starting = asyncio.ensure_future(start)
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await kill(await starting)
+        raise
 
 
 async def start(
