@@ -31,9 +31,9 @@ def cancel_at_birth(
     monkeypatch.setattr(subprocess, "Popen", popen)
 
 
-async def gone(pid: int) -> bool:
+async def gone(pid: int, *, seconds: float = 5.0) -> bool:
     """Whether a program that was killed has ended; its new parent may take a moment."""
-    for _ in range(500):
+    for _ in range(round(seconds * 100)):
         if not _alive(pid):
             return True
         await asyncio.sleep(0.01)

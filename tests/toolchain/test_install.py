@@ -131,7 +131,7 @@ async def test_cancelled_build_stops_its_children(tmp_path: Path, gadget: Tool) 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert await gone(int(pid_file.read_text()))
+    assert await gone(int(pid_file.read_text()), seconds=2.0)
     assert list((tmp_path / "cache/tools/gadget").iterdir()) == []
 
 
