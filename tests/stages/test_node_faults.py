@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -101,6 +102,9 @@ async def test_trouble_is_told_and_passes(
         await site.start("cp-1")
         if not trouble.faults.slow_boot:
             await site.lab.listening("cp-1")
+        if trouble.faults.network_lost:  # the lab takes a moment to cut it off
+            while not site.lab.node("cp-1").apid.cut_off:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
         if last == "verify":
             assert (await site.run("kubeconfig")).error is None
         assert_helps(await site.run(last, SHORT), trouble)

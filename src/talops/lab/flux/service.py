@@ -27,8 +27,9 @@ Object = dict[str, Any]
 GIT = "/apis/source.toolkit.fluxcd.io/v1/gitrepositories"
 SYNC = "/apis/kustomize.toolkit.fluxcd.io/v1/kustomizations"
 OPERATOR = "/apis/fluxcd.controlplane.io/v1/fluxinstances"
-_DEPLOYED = "/apis/apps/v1/namespaces/flux-system/deployments/{name}"
 _PAUSE = 0.3
+# Nothing has moved for this many steps: the lab leaves the processor to whoever uses it.
+_QUIET, _LONG_PAUSE = 10, 1.0
 # Even without a request a branch is looked at this often, however long its interval is.
 _LOOK = 30.0
 
@@ -42,41 +43,63 @@ class PlayedFlux:
         self._source = PlayedSource(api, folder)
         self._kustomize = PlayedKustomize(api, self._paths, tools)
         self._looked: dict[str, float] = {}
+        # What the steps before saw, and how many of them saw the same.
+        self._versions: list[str] = []
+        self._same = 0
+
+    @property
+    def quiet(self) -> bool:
+        return self._same >= _QUIET
 
     async def step(self) -> None:
-        await workloads.play(self._api)
-        if await self._runs("flux-operator"):
-            await self._operate()
-        if await self._runs("source-controller"):
-            for path, obj in await self._all(GIT):
-                await self._look(path, obj)
-        if await self._runs("kustomize-controller"):
-            repositories = {obj["metadata"]["name"]: obj for _, obj in await self._all(GIT)}
-            for path, obj in await self._all(SYNC):
-                source = repositories.get(obj["spec"]["sourceRef"]["name"])
-                checkout = self._source.checkout(source) if source else None
-                await self._kustomize.reconcile(path, obj, checkout)
+        deployed = await workloads.play(self._api)
+        seen = list(deployed)
+        running = {obj["metadata"]["name"] for obj in deployed if _runs(obj)}
+        if "flux-operator" in running:
+            seen += await self._operate()
+        followed = {"source-controller", "kustomize-controller"} & running
+        repositories = await self._all(GIT) if followed else []
+        if "source-controller" in running:
+            fetched = [await self._look(path, obj) for path, obj in repositories]
+            repositories = await self._all(GIT) if any(fetched) else repositories
+        if "kustomize-controller" in running:
+            seen += await self._synchronise({o["metadata"]["name"]: o for _, o in repositories})
+        self._remember([*seen, *(obj for _, obj in repositories)])
 
-    async def _look(self, path: str, obj: Object) -> None:
+    async def _synchronise(self, repositories: dict[str, Object]) -> list[Object]:
+        found = await self._all(SYNC)
+        for path, obj in found:
+            source = repositories.get(obj["spec"]["sourceRef"]["name"])
+            checkout = self._source.checkout(source) if source else None
+            await self._kustomize.reconcile(path, obj, checkout)
+        return [obj for _, obj in found]
+
+    def _remember(self, seen: list[Object]) -> None:
+        versions = [obj["metadata"]["resourceVersion"] for obj in seen]
+        self._same = self._same + 1 if versions == self._versions else 0
+        self._versions = versions
+
+    async def _look(self, path: str, obj: Object) -> bool:
+        """Whether it was fetched again."""
         now = asyncio.get_running_loop().time()
         lost = self._source.checkout(obj) is None
         ending = "deletionTimestamp" in obj["metadata"]
         if due(obj) or lost or ending or now - self._looked.get(path, 0.0) > _LOOK:
             self._looked[path] = now
             await self._source.reconcile(path, obj)
+            return True
+        return False
 
-    async def _operate(self) -> None:
-        for path, obj in await self._all(OPERATOR):
+    async def _operate(self) -> list[Object]:
+        found = await self._all(OPERATOR)
+        for path, obj in found:
             if not due(obj):
                 continue
             for part in flux():
                 await self._api.apply(await self._paths.of(part), part, manager="flux-operator")
             words = f"Reconciliation finished, Flux {obj['spec']['distribution']['version']}"
             await report(self._api, path, obj, "flux-operator", "", words)
-
-    async def _runs(self, name: str) -> bool:
-        found = await self._api.get(_DEPLOYED.format(name=name))
-        return found is not None and (found.get("status") or {}).get("availableReplicas", 0) > 0
+        return [obj for _, obj in found]
 
     async def _all(self, collection: str) -> list[tuple[str, Object]]:
         base, _, plural = collection.rpartition("/")
@@ -88,6 +111,11 @@ class PlayedFlux:
             path = f"{base}/namespaces/{meta['namespace']}/{plural}/{meta['name']}"
             found.append((path, {"apiVersion": version, "kind": kind, **item}))
         return found
+
+
+def _runs(obj: Object) -> bool:
+    available: int = (obj.get("status") or {}).get("availableReplicas", 0)
+    return obj["metadata"]["namespace"] == "flux-system" and available > 0
 
 
 class FluxService:
@@ -124,11 +152,13 @@ class FluxService:
 
     async def _forever(self) -> None:
         while True:
-            for api in self._clusters().values():
+            clusters = self._clusters()
+            for api in clusters.values():
                 if api not in self._played:
                     self._played[api] = PlayedFlux(api, self._folder(), self._tools)
                 try:
                     await self._played[api].step()
                 except (TalopsError, httpx.HTTPError, OSError, KeyError) as error:
                     self.last_problem = str(error)
-            await asyncio.sleep(_PAUSE)
+            quiet = clusters and all(self._played[api].quiet for api in clusters.values())
+            await asyncio.sleep(_LONG_PAUSE if quiet else _PAUSE)

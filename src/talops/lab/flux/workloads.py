@@ -11,23 +11,25 @@ Object = dict[str, Any]
 MANAGER = "lab-played-workloads"
 
 
-async def play(api: KubeApi) -> None:
+async def play(api: KubeApi) -> list[Object]:
+    """Every workload as it is now, its status settled."""
     nodes = len((await api.get("/api/v1/nodes") or {"items": []})["items"])
+    found: list[Object] = []
     for plural, kind in (("deployments", "Deployment"), ("daemonsets", "DaemonSet")):
         listed = await api.get(f"/apis/apps/v1/{plural}") or {"items": []}
-        for obj in listed["items"] or []:
-            await _settle(api, plural, kind, obj, nodes)
+        found += [await _settled(api, plural, kind, o, nodes) for o in listed["items"] or []]
+    return found
 
 
-async def _settle(api: KubeApi, plural: str, kind: str, obj: Object, nodes: int) -> None:
+async def _settled(api: KubeApi, plural: str, kind: str, obj: Object, nodes: int) -> Object:
     meta = obj["metadata"]
     wanted = _status(kind, obj, nodes)
     if all(obj.get("status", {}).get(key) == value for key, value in wanted.items()):
-        return
+        return {"kind": kind, **obj}
     path = f"/apis/apps/v1/namespaces/{meta['namespace']}/{plural}/{meta['name']}/status"
     name = {"name": meta["name"], "namespace": meta["namespace"]}
     body = {"apiVersion": "apps/v1", "kind": kind, "metadata": name, "status": wanted}
-    await api.apply(path, body, manager=MANAGER)
+    return await api.apply(path, body, manager=MANAGER)
 
 
 def _status(kind: str, obj: Object, nodes: int) -> Object:

@@ -64,6 +64,7 @@ class Apid:
         self._hanging: list[asyncio.StreamWriter] = []
         self.secure = False
         self.cut_off = False
+        self._closings = 0
         # What the node's clock was off by when it made the certificate it shows.
         self.issued_with = 0.0
 
@@ -101,6 +102,7 @@ class Apid:
         return found if found is not None and found.config is not None else None
 
     async def close(self) -> None:
+        self._closings += 1
         self.secure = False
         servers, self._servers = self._servers, []
         for server in servers:
@@ -116,11 +118,15 @@ class Apid:
     async def lose_network(self) -> None:
         """Connections end, new ones are taken by the kernel but nobody answers."""
         self.cut_off = True
+        closings = self._closings
         servers, self._servers = self._servers, []
         for server in servers:
             await server.cut()
         for address in self._node.addresses:
-            self._holes.append(await asyncio.start_server(self._hang, address, PORT))
+            hole = await asyncio.start_server(self._hang, address, PORT)
+            self._holes.append(hole)
+        if self._closings != closings:  # the machine went down meanwhile, and nothing listens then
+            await self._fill_holes()
 
     def _hang(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._hanging.append(writer)
