@@ -1,4 +1,7 @@
-"""What talops does from end to end, as lists of stages."""
+"""What talops does from end to end, as lists of stages.
+
+Stages that only one way goes through are imported there: the way most travelled is `up`.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,11 @@ from talops.stages.bootstrap import Bootstrap
 from talops.stages.bundle import SecretsFile
 from talops.stages.checks.ground import Ground
 from talops.stages.configure import Configure
-from talops.stages.destroy import Destroy
-from talops.stages.destroy_one import DestroyOne
-from talops.stages.forget import Forget
-from talops.stages.forget_one import ForgetOne
 from talops.stages.gitops import GitOps
 from talops.stages.images import Images
 from talops.stages.kubeconfig import FetchKubeconfig
-from talops.stages.leftovers import Leftovers
 from talops.stages.preflight import Preflight, preflight_checks
 from talops.stages.provision import Provision
-from talops.stages.recover.adopt import Adopt
-from talops.stages.recover.provision import ProvisionAdopted
-from talops.stages.recover.restore import Restore
-from talops.stages.recover.salvage import Salvage
-from talops.stages.reset_nodes import ResetNodes
-from talops.stages.reset_one import ResetOne
 from talops.stages.storage import Storage
 from talops.stages.verify import Verify
 
@@ -53,6 +45,11 @@ def down(
     keep_state: bool,
 ) -> list[AnyStage]:
     """Back to nothing: nodes leave, VMs go, what spoke of them is forgotten, the rest is listed."""
+    from talops.stages.destroy import Destroy
+    from talops.stages.forget import Forget
+    from talops.stages.leftovers import Leftovers
+    from talops.stages.reset_nodes import ResetNodes
+
     secrets = SecretsFile(site, recorder.learn)
     recorder.learn(*site.credentials.values())
 
@@ -75,6 +72,10 @@ def reset(
     site: Site, recorder: Recorder, node: Node, *, force: bool, keep_vm: bool
 ) -> list[AnyStage]:
     """One node leaves, its VM goes, and Kubernetes forgets it; `up` brings it back."""
+    from talops.stages.destroy_one import DestroyOne
+    from talops.stages.forget_one import ForgetOne
+    from talops.stages.reset_one import ResetOne
+
     secrets = SecretsFile(site, recorder.learn)
     recorder.learn(*site.credentials.values())
 
@@ -112,6 +113,11 @@ def recover(
     outside: Sequence[Check] = (),
 ) -> list[AnyStage]:
     """`up` for a cluster that lost something: leftovers first, then what exists is taken over."""
+    from talops.stages.recover.adopt import Adopt
+    from talops.stages.recover.provision import ProvisionAdopted
+    from talops.stages.recover.restore import Restore
+    from talops.stages.recover.salvage import Salvage
+
     secrets = SecretsFile(site, recorder.learn)
     recorder.learn(*site.credentials.values())
 

@@ -109,6 +109,9 @@ async def _again(lab: Any) -> None:
     assert second.code == 0, second.everything
     events = [json.loads(line) for line in second.out.splitlines()]
     assert not [e for e in events if e["kind"] == "change_started"]
+    steps = [e["step"] for e in events if e["kind"] == "layer_started"]
+    assert set(steps) == {"plan"}, "one plan of each layer is all that tofu is asked for"
+    assert len(steps) == len({e["layer"] for e in events if e["kind"] == "layer_started"})
     assert [e for e in events if e["kind"] == "note" and "on its storage already" in e["message"]]
 
 

@@ -70,8 +70,9 @@ async def test_a_manifest_is_applied_and_applied_again(kubeconfig: Kubeconfig) -
         before = await client.get(widget)
         await client.apply(objects[-1])
         assert await client.get(widget) == before
-        assert not await client.would_change(objects[-1])
-        assert await client.would_change({**objects[-1], "spec": {"size": 4}})
+        assert not await client.would_change(objects[-1], before)
+        assert await client.would_change({**objects[-1], "spec": {"size": 4}}, before)
+        assert await client.would_change(objects[-1], None)
 
 
 async def test_fields_belong_to_their_manager(kubeconfig: Kubeconfig) -> None:

@@ -149,3 +149,28 @@ def test_broken_pem_is_refused_without_showing_it(broken: str) -> None:
     with pytest.raises(TalopsError) as caught:
         pem.key_from_pem(pem.from_one_line(broken))
     assert broken == "" or broken not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["p", "q", "d", "dmp1", "dmq1", "iqmp", "n", "e"])
+def test_a_damaged_rsa_key_is_refused(bundle: Bundle, name: str) -> None:
+    """Any number of the key that does not follow from the others is seen."""
+    key = pem.key_from_pem(pem.from_one_line(bundle.service_account.reveal()))
+    assert isinstance(key, rsa.RSAPrivateKey)
+    whole = key.private_numbers()
+    parts = {n: getattr(whole, n) for n in ("p", "q", "d", "dmp1", "dmq1", "iqmp")}
+    public = {n: getattr(whole.public_numbers, n) for n in ("n", "e")}
+    for numbers in (parts, public):
+        if name in numbers:
+            numbers[name] += 2
+    damaged = rsa.RSAPrivateNumbers(**parts, public_numbers=rsa.RSAPublicNumbers(**public))
+    assert pem.fits_together(whole)
+    assert not pem.fits_together(damaged)
+
+
+def test_a_damaged_rsa_key_file_is_refused(bundle: Bundle) -> None:
+    """The same in a file: a byte that flipped inside the numbers."""
+    text = pem.from_one_line(bundle.service_account.reveal()).decode().splitlines()
+    middle = len(text) // 2
+    text[middle] = text[middle][::-1]
+    with pytest.raises(TalopsError, match=r"do not belong together|no readable"):
+        pem.key_from_pem("\n".join(text).encode())

@@ -237,3 +237,37 @@ async def test_absent_after_its_source_ran_is_an_error() -> None:
     result, _ = await go(stages)
     assert statuses(result) == ["changed", "failed"]
     assert "although a has run: no z yet" in str(result.error)
+
+
+@dataclass
+class Looker(Fake):
+    """Its `verify` would only look again."""
+
+    proven_by_look: bool = True
+    verified: int = 0
+
+    async def verify(self) -> None:
+        self.verified += 1
+        await super().verify()
+
+
+@pytest.mark.parametrize(
+    ("world", "before", "steps"),
+    [
+        # As it should be, and nothing was done: seen is proven.
+        ({"file"}, (), ["observe"]),
+        (set(), (), ["observe", "apply", "verify"]),
+        # Something else was changed: it is looked at once more, not twice.
+        ({"file"}, ("vm1",), ["observe", "observe"]),
+    ],
+)
+async def test_a_look_proves_what_nobody_touched(
+    world: World, before: tuple[str, ...], steps: list[str]
+) -> None:
+    """Only what was applied has to be looked at again, where looking is all the proof there is."""
+    looker = Looker("configure", world, ("file",))
+    result, events = await go([Fake("provision", world, before), looker])
+    assert result.exit_code == 0
+    found = [e.step for e in events if isinstance(e, StepStarted) and e.stage == "configure"]
+    assert found == steps
+    assert looker.verified == steps.count("verify")

@@ -16,8 +16,9 @@ from talops.pipeline.lock import Holder, shared_lock
 from talops.redaction import Secret
 from talops.stages.run_lock import RunLock, read
 from talops.statestore.backends.http import HttpSettings
-from talops.statestore.backends.marks import HttpMarks, S3Marks
+from talops.statestore.backends.marks import HttpMarks
 from talops.statestore.backends.s3 import S3Settings
+from talops.statestore.backends.s3_marks import S3Marks
 from talops.statestore.model import Retention
 from talops.statestore.stores import StoreAddress
 

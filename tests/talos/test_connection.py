@@ -14,6 +14,7 @@ from grpclib.exceptions import GRPCError
 from tests.talos.conftest import FakeNode, server_context, serving
 
 from talops.errors import TalopsError
+from talops.talos.calling import PAUSES
 from talops.talos.client import Talos, split_address
 from talops.talos.credentials import Maintenance, spki_fingerprint
 from talops.talos.errors import (
@@ -27,6 +28,7 @@ from talops.talos.errors import (
     UnsupportedError,
     WrongCaError,
 )
+from talops.talos.transport import Link
 from talops.talos.wire import cosi_pb2
 from talops.talos.wire import machine_pb2 as pb
 
@@ -42,6 +44,56 @@ async def test_right_certificate(talos: Talos, node: FakeNode) -> None:
     """A talosconfig key with Talos' own header opens the door."""
     node.on("Version", VERSION)
     assert (await talos.version()).release == (1, 13)
+
+
+async def test_calls_that_come_together_share_a_connection(
+    talos: Talos, node: FakeNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One attempt serves all of them; the next call after a loss makes a new one."""
+    node.on("Version", VERSION)
+    attempts = count_attempts(monkeypatch)
+    await asyncio.gather(*(talos.version() for _ in range(5)))
+    assert len(attempts) == 1
+
+
+async def test_calls_that_come_together_fail_together(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody queues up to find out again what another has just found out."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+    attempts = count_attempts(monkeypatch)
+    async with Talos.connect("127.0.0.1", authority.credentials(), port=port) as talos:
+        calls = [talos.version() for _ in range(5)]
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert all(isinstance(answer, NodeDownError) for answer in answers)
+        assert len(attempts) == 1 + len(PAUSES)
+
+
+async def test_a_caller_that_gives_up_leaves_the_others_their_attempt(
+    talos: Talos, node: FakeNode
+) -> None:
+    """Cancelled while it waits for the connection that another call waits for too."""
+    node.on("Version", VERSION)
+    impatient, patient = (asyncio.ensure_future(talos.version()) for _ in range(2))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    assert (await patient).release == (1, 13)
+    with pytest.raises(asyncio.CancelledError):
+        await impatient
+
+
+def count_attempts(monkeypatch: pytest.MonkeyPatch) -> list[Link]:
+    made: list[Link] = []
+    plain = Link._create_connection
+
+    async def counted(link: Link) -> Any:
+        made.append(link)
+        return await plain(link)
+
+    monkeypatch.setattr(Link, "_create_connection", counted)
+    return made
 
 
 async def test_wrong_ca(node: FakeNode, authority: Authority) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from talops import __version__
+
+# What httpx would look for and do without: a command line of its own, with all that colours its
+# output; and, several times with every request, a library that tells asyncio from others.
+NOT_NEEDED = ("httpx._main", "sniffio")
 
 
 def main() -> None:
@@ -12,6 +17,11 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"talops {__version__}\n")
         return
+    for name in NOT_NEEDED:
+        # What `import` takes for "there is none".
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]
     from talops.cli.app import run
 
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    gc.freeze()  # the process ends: nothing in it is worth collecting any more
+    sys.exit(code)

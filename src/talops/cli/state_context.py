@@ -89,7 +89,7 @@ def marks_of(cluster: Cluster, root: Path, credentials: Mapping[str, Secret]) ->
 
         return HttpMarks(_http(cluster, credentials, cluster.state.url or "", root), _who())
     if cluster.state.kind == "s3":
-        from talops.statestore.backends.marks import S3Marks
+        from talops.statestore.backends.s3_marks import S3Marks
 
         return S3Marks(*_s3(cluster, credentials, None), _who())
     return None

@@ -91,7 +91,9 @@ def _looks(site: Site, *, smoke: bool, move_vip: bool) -> tuple[Look, Look]:
     secrets = SecretsFile(site, redact.learn)
 
     async def look() -> Sequence[CheckResult]:
-        return masked(await run_checks(verify_checks(Reach(site, secrets))), redact)
+        reach = Reach(site, secrets)
+        async with reach.one_look():
+            return masked(await run_checks(verify_checks(reach)), redact)
 
     async def act() -> Sequence[CheckResult]:
         """One after the other: a workload and a rebooting node would disturb each other."""

@@ -60,6 +60,9 @@ class KubeClient:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
         await self._http.aclose()
 
     async def get(self, ref: Ref) -> Object | None:
@@ -144,9 +147,10 @@ class KubeClient:
         answer = await self._send("PATCH", path, params=query, body=obj, kind=_APPLY)
         return check(answer, str(ref))
 
-    async def would_change(self, obj: Object, *, manager: str = FIELD_MANAGER) -> bool:
-        """Whether `apply` would make a difference; the server is asked, nothing is changed."""
-        live = await self.get(Ref.of(obj))
+    async def would_change(
+        self, obj: Object, live: Object | None, *, manager: str = FIELD_MANAGER
+    ) -> bool:
+        """Whether `apply` would change `live`; the server is asked, nothing is changed."""
         if live is None:
             return True
         return _substance(await self.apply(obj, manager=manager, dry_run=True)) != _substance(live)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ class Discovery:
     def __init__(self, get_json: Callable[[str], Awaitable[Object]]) -> None:
         self._get_json = get_json
         self._known: dict[tuple[str, str], Resource] = {}
+        self._asking = asyncio.Lock()
 
     async def path(self, ref: Ref, subresource: str = "") -> str:
         resource = await self._resource(ref.api_version, ref.kind)
@@ -49,7 +51,9 @@ class Discovery:
 
     async def _resource(self, api_version: str, kind: str) -> Resource:
         if (api_version, kind) not in self._known:
-            await self._learn(api_version)
+            async with self._asking:  # whoever waited here may find it answered
+                if (api_version, kind) not in self._known:
+                    await self._learn(api_version)
         try:
             return self._known[api_version, kind]
         except KeyError:

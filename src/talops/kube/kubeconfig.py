@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from talops import quickyaml
 from talops.errors import TalopsError
 from talops.redaction import Secret
 
@@ -74,7 +74,7 @@ def parse(
     text: str, *, where: str = "kubeconfig", folder: Path | None = None, context: str | None = None
 ) -> Kubeconfig:
     try:
-        document = YAML(typ="safe", pure=True).load(text)
+        document = quickyaml.load(text)
     except YAMLError as error:
         raise TalopsError(f"is no YAML: {str(error).splitlines()[0]}", where=where) from None
     try:

@@ -12,6 +12,7 @@ from cryptography import x509
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from talops import quickyaml
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _parse(text: str, where: str) -> dict[str, Any]:
     try:
-        document = YAML(typ="safe", pure=True).load(text) or {}
+        document = quickyaml.load(text) or {}
     except YAMLError as error:
         raise TalopsError(
             f"is no YAML: {str(error).splitlines()[0]}",

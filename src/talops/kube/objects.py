@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from talops import quickyaml
 from talops.errors import TalopsError
 
 Object = dict[str, Any]
@@ -38,7 +38,7 @@ class Ref:
 def read_manifest(text: str, where: str) -> list[Object]:
     """The objects of a multi-document text, lists opened up, in an order that can be applied."""
     try:
-        documents = list(YAML(typ="safe", pure=True).load_all(text))
+        documents = quickyaml.load_all(text)
     except YAMLError as error:
         raise TalopsError(f"is no YAML: {str(error).splitlines()[0]}", where=where) from None
     objects: list[Object] = []

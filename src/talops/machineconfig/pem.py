@@ -43,13 +43,34 @@ def key_to_pem(key: PrivateKey) -> bytes:
 
 
 def key_from_pem(pem: bytes) -> PrivateKey:
+    plain = pem.replace(_TALOS_HEADER, _PLAIN_HEADER)
     try:
-        key = serialization.load_pem_private_key(pem.replace(_TALOS_HEADER, _PLAIN_HEADER), None)
+        # The library's validation of an RSA key asks again whether its factors are prime, half a
+        # second for each key of 4096 bits. What damage looks like is `fits_together`'s to see.
+        key = serialization.load_pem_private_key(plain, None, unsafe_skip_rsa_key_validation=True)
+        damaged = isinstance(key, rsa.RSAPrivateKey) and not fits_together(key.private_numbers())
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise TalopsError("holds no readable private key") from None
+    if damaged:
+        raise TalopsError("holds an RSA key whose numbers do not belong together")
     if not isinstance(key, PrivateKey):
         raise TalopsError("holds a key that is neither Ed25519 nor ECDSA nor RSA")
     return key
+
+
+def fits_together(numbers: rsa.RSAPrivateNumbers) -> bool:
+    """Every number of the key follows from the others, so that no single one can be wrong."""
+    p, q, d, public = numbers.p, numbers.q, numbers.d, numbers.public_numbers
+    return (
+        p > 1
+        and q > 1
+        and p * q == public.n
+        and d * public.e % (p - 1) == 1
+        and d * public.e % (q - 1) == 1
+        and numbers.dmp1 == d % (p - 1)
+        and numbers.dmq1 == d % (q - 1)
+        and numbers.iqmp * q % p == 1
+    )
 
 
 def certificate_to_pem(certificate: Certificate) -> bytes:

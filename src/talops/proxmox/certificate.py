@@ -62,7 +62,7 @@ def _names(certificate: x509.Certificate) -> tuple[str, ...]:
 
 
 async def _shown(host: str, port: int) -> bytes:
-    anything = ssl.create_default_context()
+    anything = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # no authorities: whoever it is, show it
     anything.check_hostname = False
     anything.verify_mode = ssl.CERT_NONE
     shown = await _connect(host, port, anything)

@@ -6,9 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from talops import quickyaml
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _sops_block(text: str, name: str) -> Any:
             document = json.loads(text)
         else:
             # Several documents of one encrypted file carry the same block; the last is enough.
-            document = list(YAML(typ="safe", pure=True).load_all(text))[-1:]
+            document = quickyaml.load_all(text)[-1:]
             document = document[0] if document else None
     except (YAMLError, ValueError) as error:
         raise TalopsError(f"cannot be parsed: {str(error).splitlines()[0]}", where=name) from None

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 FIRST = "install"
 UPDATE = "apply"
+# Stages of a machine that is not where it will be in a moment.
+ON_THE_WAY = frozenset({"installing", "rebooting", "shutting down", "resetting", "upgrading"})
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class ApplyConfig:
         self._report = report
         self._one_control_plane = asyncio.Lock()
         self._made: tuple[Fleet, dict[str, MachineConfig]] | None = None
+        # What the last look saw, of nodes that nothing was done to since.
+        self._seen: dict[str, NodeFacts] = {}
 
     @property
     def patience(self) -> float:
@@ -74,7 +78,8 @@ class ApplyConfig:
         facts = await asyncio.gather(
             *(self._judge(fleet, n, states[n.name], configs[n.name]) for n in self._site.chosen)
         )
-        return Facts({n.name: f for n, f in zip(self._site.chosen, facts, strict=True)})
+        self._seen = {n.name: f for n, f in zip(self._site.chosen, facts, strict=True)}
+        return Facts(dict(self._seen))
 
     def plan(self, facts: Facts) -> list[ConfigChange]:
         changes = []
@@ -91,6 +96,7 @@ class ApplyConfig:
 
     async def apply(self, change: ConfigChange) -> None:
         node = next(n for n in self._site.cluster.nodes if n.name == change.node)
+        self._seen.pop(node.name, None)
         fleet, _ = await self._prepared()
         if change.action == FIRST:
             hint = f"talops talos disks --insecure --nodes {node.address}"
@@ -106,9 +112,17 @@ class ApplyConfig:
 
     async def verify(self) -> None:
         fleet, configs = await self._prepared()
-        await asyncio.gather(
-            *(self._wait(fleet, node, configs[node.name]) for node in self._site.chosen)
-        )
+        left = [node for node in self._site.chosen if not self._settled(node)]
+        await asyncio.gather(*(self._wait(fleet, node, configs[node.name]) for node in left))
+
+    def _settled(self, node: Node) -> bool:
+        """Whether the last look found it with this config and in no change of its own."""
+        seen = self._seen.get(node.name)
+        if seen is None or not seen.same or not isinstance(seen.state, Configured):
+            return False
+        stage = seen.state.status.stage if seen.state.status else "unknown"
+        self._report.node(node.name, talos=stage)
+        return stage not in ON_THE_WAY
 
     async def _update(self, fleet: Fleet, node: Node, change: ConfigChange) -> None:
         with named(node, f"talops talos dmesg --nodes {node.address}"):
@@ -140,7 +154,7 @@ class ApplyConfig:
                 return NotYet(f"no answer: {state.error.what}")
             stage = state.status.stage if state.status else "unknown"
             self._report.node(node.name, talos=stage)
-            if stage in {"installing", "rebooting", "shutting down", "resetting", "upgrading"}:
+            if stage in ON_THE_WAY:
                 return NotYet(stage)
             if not same(state.config, config):
                 return NotYet("it does not run the new config yet")
@@ -240,7 +254,10 @@ def differing(running: str, wanted: MachineConfig) -> tuple[str, ...]:
     """Names of the documents that differ; values are secret and stay out."""
     if not running:
         return ("all of it",)
-    now, then = _documents(running), _documents(wanted.to_yaml())
+    text = wanted.to_yaml()
+    if running == text:  # as most nodes give it back, and reading YAML is slow
+        return ()
+    now, then = _documents(running), _documents(text)
     names = [*then, *(name for name in now if name not in then)]
     different = [name for name in names if now.get(name) != then.get(name)]
     return tuple(

@@ -66,6 +66,8 @@ class Bootstrap:
         self._secrets = secrets
         self._report = report
         self._fleet: Fleet | None = None
+        # What the last look saw, if nothing was done since.
+        self._seen: dict[str, Plane] = {}
 
     @property
     def patience(self) -> float:
@@ -83,6 +85,7 @@ class Bootstrap:
         self._fleet = self._fleet or Fleet(bundle)
         seen = await asyncio.gather(*(self._look(node) for node in self._planes))
         planes = {node.name: plane for node, plane in zip(self._planes, seen, strict=True)}
+        self._seen = planes
         waiting = [name for name, plane in planes.items() if not plane.configured]
         if waiting:
             return Absent("apply-config", f"{', '.join(waiting)} has no machine config yet")
@@ -102,6 +105,7 @@ class Bootstrap:
 
     async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
         """Called for the first control plane only, and only if nobody has data by now."""
+        self._seen = {}
         first = self._planes[0]
         await wait_for(
             f"etcd is founded on {first.name}",
@@ -114,6 +118,8 @@ class Bootstrap:
 
     async def verify(self) -> None:
         for node in self._planes:
+            if node.name in self._seen and not self._missing(self._seen[node.name]):
+                continue
             await wait_for(
                 f"{node.name} is an etcd member",
                 lambda node=node: self._joined(node),  # type: ignore[misc]  # bound now, by name
@@ -155,13 +161,16 @@ class Bootstrap:
 
     async def _joined(self, node: Node) -> Ready[None] | NotYet:
         plane = await self._look(node)
-        wanted = {other.name for other in self._planes}
-        if missing := sorted(wanted - plane.members):
+        if missing := self._missing(plane):
             return NotYet(
                 f"members so far: {', '.join(sorted(plane.members)) or 'none'}; "
                 f"missing {', '.join(missing)}"
             )
         return Ready(None)
+
+    def _missing(self, plane: Plane) -> list[str]:
+        """Control planes that this one does not know as members."""
+        return sorted({other.name for other in self._planes} - plane.members)
 
     async def _look(self, node: Node) -> Plane:
         """Data and membership of one control plane; no answer is an error."""

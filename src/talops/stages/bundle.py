@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -25,17 +26,20 @@ class SecretsFile:
         self._site = site
         self._learn = learn
         self._read: Bundle | None = None
+        # Stages look side by side: the first one opens the file, the others wait for it.
+        self._reading = asyncio.Lock()
 
     async def read(self) -> Bundle | None:
         """None: there is no file. A file that cannot be opened is an error, never None."""
-        if self._read is None and (stored := find_secrets(self._site.root)):
-            text = (
-                await self._site.sops.decrypt(stored.path)
-                if stored.sealed
-                else stored.path.read_text(encoding="utf-8")
-            )
-            self._keep(bundles.from_yaml(text, where=str(stored.path)))
-        return self._read
+        async with self._reading:
+            if self._read is None and (stored := find_secrets(self._site.root)):
+                text = (
+                    await self._site.sops.decrypt(stored.path)
+                    if stored.sealed
+                    else stored.path.read_text(encoding="utf-8")
+                )
+                self._keep(bundles.from_yaml(text, where=str(stored.path)))
+            return self._read
 
     async def require(self) -> Bundle:
         found = await self.read()

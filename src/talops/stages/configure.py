@@ -52,6 +52,7 @@ def pending_files(cluster: Cluster, root: Path) -> list[generated.Change]:
 class Configure:
     name = "configure"
     independent = False
+    proven_by_look = True
 
     def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
         self._site = site

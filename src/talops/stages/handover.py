@@ -106,7 +106,7 @@ async def check(site: Site, repository: Repository, reader: GitAccess) -> Checke
         for name in await known_files(site.root)
         if is_encrypted_name(name) and (text := read_text(site.root, name)) is not None
     }
-    await _open_all(sops, here, "")
+    known = await _open_all(sops, here, "")
     async with snapshot(reader) as branch:
         inside = [n for n in branch.files if n.startswith(f"{repository.path}/")]
         if not inside:
@@ -117,8 +117,10 @@ async def check(site: Site, repository: Repository, reader: GitAccess) -> Checke
             )
         names = [name for name in branch.files if is_encrypted_name(name)]
         texts = {name: await branch.text(name) for name in names}
-        opened = await _open_all(sops, texts, f"{repository.url}@{repository.branch}:")
-        return Checked(branch.commit, canary_of(opened, repository.path))
+        same = {name: known[name] for name, text in texts.items() if here.get(name) == text}
+        others = {name: text for name, text in texts.items() if name not in same}
+        opened = await _open_all(sops, others, f"{repository.url}@{repository.branch}:")
+        return Checked(branch.commit, canary_of({**same, **opened}, repository.path))
 
 
 def canary_of(opened: Mapping[str, str], path: str) -> Secret | None:

@@ -26,6 +26,7 @@ class Facts:
 class Images:
     name = "images"
     independent = False
+    proven_by_look = True
 
     def __init__(self, site: Site, report: Reporter) -> None:
         cluster = site.cluster

@@ -84,7 +84,7 @@ async def look(kube: KubeClient, wanted: Sequence[Object]) -> Look:
         if live is not None and kept_by_flux(live):
             if still_claimed(live):
                 to_release.append(Ref.of(obj))
-        elif live is None or await kube.would_change(obj):
+        elif await kube.would_change(obj, live):
             differing.append(obj)
             missing += live is None
     return Look(tuple(differing), tuple(to_release), missing)

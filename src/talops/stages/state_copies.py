@@ -7,19 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.render.layers import layers
-from talops.statestore.backends.local import LocalBackend
-from talops.statestore.model import Retention
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from talops.inventory.model import Cluster
+    from talops.statestore.backends.local import LocalBackend
 
 BACKUPS = Path(".talops/state")
 
 
 def local_backend(root: Path, cluster: Cluster) -> LocalBackend:
     """Files beside the layers, whatever the inventory says now."""
+    from talops.statestore.backends.local import LocalBackend
+    from talops.statestore.model import Retention
+
     files = {layer.state: root / layer.directory / "terraform.tfstate" for layer in layers(cluster)}
     keep = Retention(cluster.state.backups, cluster.state.backup_days)
     return LocalBackend(files, root / BACKUPS, keep)

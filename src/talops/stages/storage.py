@@ -38,6 +38,7 @@ class DatasetChange(Change):
 class Storage:
     name = "storage"
     independent = False
+    proven_by_look = True
 
     def __init__(self, site: Site, report: Reporter) -> None:
         assert site.cluster.truenas

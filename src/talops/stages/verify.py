@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 # Of the reasons why a cluster is not ready yet; the first may only be the effect of the second.
 SHOWN = 3
+# Nobody waits longer for the plan because a part of the cluster is silent.
+FIRST_LOOK = 5.0
 
 
 def verify_checks(reach: Reach) -> list[Check]:
@@ -72,7 +76,9 @@ def active_checks(reach: Reach, *, run_smoke: bool, move_vip: bool) -> list[Chec
 
 @dataclass(frozen=True)
 class Facts:
-    """Nothing is decided here: verification is all in `verify`."""
+    """Whether everything is as written already; nothing is decided by it."""
+
+    proven: bool
 
 
 class Verify:
@@ -83,11 +89,19 @@ class Verify:
         self._site = site
         self._reach = Reach(site, secrets)
         self._report = report
+        # What the last look found, if it was all good: a look right after it would find the same.
+        self._seen: Sequence[CheckResult] = ()
 
     async def observe(self) -> Facts | Absent:
+        """A first look, while others look at their part; what is not there yet is waited for."""
+        self._seen = ()
         if load(self._site.kubeconfig) is None:
             return Absent("kubeconfig", "there is no kubeconfig yet")
-        return Facts()
+        with contextlib.suppress(TalopsError, TimeoutError):
+            async with asyncio.timeout(FIRST_LOOK):
+                found = await self._look()
+            self._seen = found.value if isinstance(found, Ready) else ()
+        return Facts(bool(self._seen))
 
     def plan(self, facts: Facts) -> list[Change]:  # noqa: ARG002  (verification changes nothing)
         return []
@@ -96,7 +110,15 @@ class Verify:
         raise TalopsError(f"verification changes nothing, and was asked to {change}")
 
     async def verify(self) -> None:
-        results = await wait_for(
+        seen, self._seen = self._seen, ()
+        for result in seen or await self._wait():
+            for finding in result.findings:
+                self._report.log(f"{result.name}: {finding.verdict}: {finding}")
+                if finding.verdict is Verdict.WARNING:
+                    self._report.note(f"{result.name}: {finding}", level="warning")
+
+    async def _wait(self) -> Sequence[CheckResult]:
+        return await wait_for(
             "the cluster is as written",
             self._look,
             timeout=self._site.limits.kubernetes,
@@ -104,19 +126,15 @@ class Verify:
             hint="talops verify",
             report=self._report.waiting,
         )
-        for result in results:
-            for finding in result.findings:
-                self._report.log(f"{result.name}: {finding.verdict}: {finding}")
-                if finding.verdict is Verdict.WARNING:
-                    self._report.note(f"{result.name}: {finding}", level="warning")
 
     async def _look(self) -> Ready[Sequence[CheckResult]] | NotYet:
-        results = await run_checks(verify_checks(self._reach))
-        wrong = failures(results)
-        for finding in wrong:
-            if finding.final:
-                raise TalopsError(finding.what, where=finding.where, hint=finding.hint)
-        await self._show_nodes()
+        async with self._reach.one_look():
+            results = await run_checks(verify_checks(self._reach))
+            wrong = failures(results)
+            for finding in wrong:
+                if finding.final:
+                    raise TalopsError(finding.what, where=finding.where, hint=finding.hint)
+            await self._show_nodes()
         if not wrong:
             return Ready(results)
         more = f" (and {len(wrong) - SHOWN} more)" if len(wrong) > SHOWN else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
@@ -13,6 +14,7 @@ from talops.errors import TalopsError, UnreachableError
 from talops.talos.answers import Answer, Reply, answers, only
 from talops.talos.errors import CallFailedError, NodeDownError, OutcomeUnknownError
 from talops.talos.statuses import error_from
+from talops.talos.wire.machine_grpc import MachineServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
@@ -49,6 +51,11 @@ class Caller:
         self.route = route or Route()
         self.where = f"{self.route.node} via {link.where}" if self.route.node else link.where
         self._metadata = self.route.metadata()
+
+    @cached_property
+    def machine_service(self) -> MachineServiceStub:
+        """One for all families of calls: it is built method by method, some sixty of them."""
+        return MachineServiceStub(self.link)
 
     async def unary(
         self,

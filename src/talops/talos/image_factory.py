@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 
@@ -52,11 +53,14 @@ class ImageFactory:
             where=f"{self.url}/schematics/{schematic}",
         )
 
+    @cached_property
+    def _trust(self) -> ssl.SSLContext | bool:
+        return ssl.create_default_context(cafile=self._ca_file) if self._ca_file else True
+
     async def _ask(self, method: str, path: str, **more: Any) -> httpx.Response:
-        verify = ssl.create_default_context(cafile=self._ca_file) if self._ca_file else True
         try:
             async with httpx.AsyncClient(
-                timeout=TIMEOUT, transport=self._transport, verify=verify
+                timeout=TIMEOUT, transport=self._transport, verify=self._trust
             ) as client:
                 return await client.request(method, self.url + path, **more)
         except httpx.HTTPError as error:

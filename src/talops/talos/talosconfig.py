@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from talops import quickyaml
 from talops.redaction import Secret
 from talops.talos.credentials import Credentials
 from talops.talos.errors import TalosconfigError
@@ -76,7 +77,7 @@ def read(path: Path) -> Talosconfig:
 
 def parse(text: str, *, where: str = "talosconfig") -> Talosconfig:
     try:
-        data = YAML(typ="safe", pure=True).load(text)
+        data = quickyaml.load(text)
         contexts = {name: _context(name, raw or {}) for name, raw in data["contexts"].items()}
         return Talosconfig(data.get("context") or "", contexts)
     except YAMLError as error:

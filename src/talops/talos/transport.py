@@ -7,7 +7,7 @@ import contextlib
 import socket
 import ssl
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from grpclib.client import Channel, Handler
 from grpclib.config import Configuration
@@ -58,10 +58,25 @@ class Link(Channel):
         self.access = access
         self.where = f"{host}:{port}" if port != API_PORT else host
         self.connect_timeout = CONNECT_TIMEOUT
+        self._connecting: asyncio.Task[H2Protocol] | None = None
 
     @property
     def connected(self) -> bool:
         return bool(self._connected)
+
+    async def __connect__(self) -> H2Protocol:
+        """Calls that come together wait for one attempt, and learn together that it failed."""
+        if self._connected:
+            return cast("H2Protocol", self._protocol)
+        if self._connecting is None:
+            self._connecting = asyncio.ensure_future(super().__connect__())
+            self._connecting.add_done_callback(self._attempted)
+        return await asyncio.shield(self._connecting)
+
+    def _attempted(self, attempt: asyncio.Task[H2Protocol]) -> None:
+        self._connecting = None
+        if not attempt.cancelled():
+            attempt.exception()  # known to whoever waited; nobody else wants to hear of it
 
     def _protocol_factory(self) -> H2Protocol:
         return _Protocol(Handler(), self._config, self._h2_config)
@@ -109,6 +124,8 @@ class Link(Channel):
     def close(self) -> None:
         """Hang up at once: a TLS farewell would wait up to 30 s for the node's answer to it."""
         protocol = self._protocol
+        if self._connecting is not None:
+            self._connecting.cancel()
         super().close()
         if isinstance(protocol, _Protocol):
             protocol.transport.abort()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
 from talops.errors import TalopsError
@@ -11,7 +12,7 @@ from talops.kube.kubeconfig import load
 from talops.stages.fleet import Fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
     from talops.inventory.model import Node
     from talops.kube.objects import Object
@@ -28,11 +29,26 @@ class Reach:
         self.site = site
         self._secrets = secrets
         self._fleet: Fleet | None = None
-        self._reading = asyncio.Lock()
+        # Of the look that is under way: one connection to each node, for all that ask it.
+        self._open: dict[str, Talos] | None = None
+        self._kube: KubeClient | None = None
 
     async def bundle(self) -> Bundle:
-        async with self._reading:
-            return await self._secrets.require()
+        return await self._secrets.require()
+
+    @contextlib.asynccontextmanager
+    async def one_look(self) -> AsyncIterator[None]:
+        """Whatever is asked inside shares its connections; a later look makes its own."""
+        self._open = {}
+        try:
+            yield
+        finally:
+            opened, self._open = self._open, None
+            kube, self._kube = self._kube, None
+            for talos in opened.values():
+                talos.close()
+            if kube is not None:
+                await kube.close()
 
     async def fleet(self) -> Fleet:
         bundle = await self.bundle()
@@ -47,7 +63,7 @@ class Reach:
         fleet, listed = await self.fleet(), list(nodes)
 
         async def one(node: Node) -> T | TalopsError:
-            async with fleet.talos(node) as talos:
+            async with self._connection(fleet, node) as talos:
                 try:
                     return await call(talos)
                 except TalopsError as error:
@@ -56,7 +72,26 @@ class Reach:
         answers = await asyncio.gather(*(one(node) for node in listed))
         return {node.name: answer for node, answer in zip(listed, answers, strict=True)}
 
-    def kube(self) -> KubeClient:
+    @contextlib.asynccontextmanager
+    async def _connection(self, fleet: Fleet, node: Node) -> AsyncIterator[Talos]:
+        if self._open is None:
+            async with fleet.talos(node) as talos:
+                yield talos
+            return
+        if node.name not in self._open:
+            self._open[node.name] = fleet.talos(node)
+        yield self._open[node.name]
+
+    @contextlib.asynccontextmanager
+    async def kube(self) -> AsyncIterator[KubeClient]:
+        if self._open is None:
+            async with self._client() as kube:
+                yield kube
+        else:
+            self._kube = self._kube or self._client()
+            yield self._kube
+
+    def _client(self) -> KubeClient:
         config = load(self.site.kubeconfig, self.site.cluster.name)
         if config is None:
             raise TalopsError(

@@ -11,7 +11,6 @@ from google.protobuf.empty_pb2 import Empty
 from talops.talos.answers import failure
 from talops.talos.snapshot import Snapshot, SnapshotWriter, pieces_of
 from talops.talos.wire import common_pb2, machine_pb2
-from talops.talos.wire.machine_grpc import MachineServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -61,7 +60,7 @@ class EtcdAlarm:
 class EtcdCalls:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._stub = MachineServiceStub(caller.link)
+        self._stub = caller.machine_service
 
     async def members(self, *, local: bool = False) -> list[EtcdMember]:
         """The members as the cluster agrees on them; `local` asks this member alone."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from talops.talos.answers import failure, joined
 from talops.talos.errors import CallFailedError
 from talops.talos.wire import machine_pb2
-from talops.talos.wire.machine_grpc import MachineServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -36,7 +35,7 @@ class File:
 class FileCalls:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._stub = MachineServiceStub(caller.link)
+        self._stub = caller.machine_service
 
     async def read(self, path: str, *, timeout: float = 60.0) -> bytes:  # noqa: ASYNC109
         request = machine_pb2.ReadRequest(path=path)

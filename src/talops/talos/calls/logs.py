@@ -10,7 +10,6 @@ from google.protobuf.empty_pb2 import Empty
 
 from talops.talos.answers import failure
 from talops.talos.wire import common_pb2, machine_pb2
-from talops.talos.wire.machine_grpc import MachineServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -98,7 +97,7 @@ class NodeEvent:
 class LogCalls:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._stub = MachineServiceStub(caller.link)
+        self._stub = caller.machine_service
 
     async def services_with_logs(self) -> list[str]:
         got = await self._caller.one(self._stub.LogsContainers, Empty(), safe=True)

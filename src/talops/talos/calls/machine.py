@@ -16,7 +16,6 @@ from talops.redaction import Secret
 from talops.talos.answers import joined
 from talops.talos.errors import CallFailedError
 from talops.talos.wire import machine_pb2 as pb
-from talops.talos.wire.machine_grpc import MachineServiceStub
 
 if TYPE_CHECKING:
     from talops.talos.calling import Caller
@@ -66,7 +65,7 @@ class ClientConfiguration:
 class MachineCalls:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._stub = MachineServiceStub(caller.link)
+        self._stub = caller.machine_service
 
     async def apply_configuration(
         self,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.empty_pb2 import Empty
 
 from talops.talos.wire import machine_pb2 as pb
-from talops.talos.wire.machine_grpc import MachineServiceStub
 
 if TYPE_CHECKING:
     from talops.talos.calling import Caller
@@ -57,7 +56,7 @@ class Service:
 class ServiceCalls:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._stub = MachineServiceStub(caller.link)
+        self._stub = caller.machine_service
 
     async def version(self) -> Version:
         return decode_version(await self._caller.one(self._stub.Version, Empty(), safe=True))

@@ -11,7 +11,6 @@ from talops.talos.errors import CallFailedError
 from talops.talos.wire import common_pb2, image_pb2, lifecycle_pb2, machine_pb2
 from talops.talos.wire.image_grpc import ImageServiceStub
 from talops.talos.wire.lifecycle_grpc import LifecycleServiceStub
-from talops.talos.wire.machine_grpc import MachineServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -47,7 +46,7 @@ class LayerProgress:
 class UpgradeCalls:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._machine = MachineServiceStub(caller.link)
+        self._machine = caller.machine_service
         self._lifecycle = LifecycleServiceStub(caller.link)
         self._images = ImageServiceStub(caller.link)
 
