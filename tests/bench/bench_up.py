@@ -26,10 +26,11 @@ from talops.redaction import Secret
 from talops.stages.access import layer_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 ROUNDS = 3
 LAYER = "02-platforms/demo"
+CREDENTIALS = ("proxmox_api_token_id", "proxmox_api_token_secret", "state_encryption_passphrase")
 
 
 @dataclass
@@ -41,15 +42,15 @@ class Bench:
     def site(self) -> Path:
         return self.scratch / "site"
 
-    def talops(self, *words: str) -> str:
-        return self._run([sys.executable, "-m", "talops", *words])
+    def talops(self, *words: str, given: str = "") -> str:
+        return self._run([sys.executable, "-m", "talops", *words], given)
 
     def tofu(self, program: str, *words: str) -> None:
         self._run([program, f"-chdir={self.site / 'infrastructure' / LAYER}", *words])
 
-    def _run(self, command: list[str]) -> str:
+    def _run(self, command: list[str], given: str = "") -> str:
         done = subprocess.run(
-            command, env=self.environment, check=False, capture_output=True, text=True
+            command, env=self.environment, check=False, capture_output=True, text=True, input=given
         )
         if done.returncode:
             raise RuntimeError(f"{command} ended with {done.returncode}: {done.stderr[-2000:]}")
@@ -76,18 +77,18 @@ def _measure(bench: Bench, lab: str) -> Iterator[Figure]:
     site = str(bench.site)
     bench.talops("lab", "inventory", "--dir", lab, "-C", site, *sizes)
     bench.environment["TF_CLI_CONFIG_FILE"] = details["provider"]["cli_config"]
-    first = _timed(lambda: bench.talops("up", "-C", site, "--yes"))
+    first = timed(lambda: bench.talops("up", "-C", site, "--yes"))
     again = _median(lambda: bench.talops("up", "-C", site, "--yes"))
 
     tools = json.loads(bench.talops("tools", "list", "-o", "json"))
     tofu = next(tool["path"] for tool in tools if tool["name"] == "tofu")
     ours = bench.environment
-    bench.environment = _as_talops_would(bench)
+    bench.environment = tofu_environment(bench)
     plan = _median(lambda: bench.tofu(tofu, "plan", "-input=false", "-lock=false"))
     bench.environment = ours
     bench.talops("down", "-C", site, "--yes", "--cluster", "demo")
-    bench.environment = _as_talops_would(bench)
-    apply = _timed(lambda: bench.tofu(tofu, "apply", "-input=false", "-auto-approve"))
+    bench.environment = tofu_environment(bench)
+    apply = timed(lambda: bench.tofu(tofu, "apply", "-input=false", "-auto-approve"))
     bench.tofu(tofu, "destroy", "-input=false", "-auto-approve")
     bench.environment = ours
 
@@ -99,8 +100,8 @@ def _measure(bench: Bench, lab: str) -> Iterator[Figure]:
     yield Figure("up: a second up", again, "s", 1.5 * plan + 2)
 
 
-def _as_talops_would(bench: Bench) -> dict[str, str]:
-    names = ("proxmox_api_token_id", "proxmox_api_token_secret", "state_encryption_passphrase")
+def tofu_environment(bench: Bench, names: Sequence[str] = CREDENTIALS) -> dict[str, str]:
+    """What a person exports before typing `tofu plan`; the same that talops gives it."""
     credentials = {
         name: Secret(bench.talops("secrets", "get", name, "-C", str(bench.site)).strip())
         for name in names
@@ -116,11 +117,11 @@ def _boot_seconds() -> float:
     return twice + times.install + times.services + times.kubelet
 
 
-def _timed(work: Callable[[], object]) -> float:
+def timed(work: Callable[[], object]) -> float:
     started = time.monotonic()
     work()
     return time.monotonic() - started
 
 
 def _median(work: Callable[[], object]) -> float:
-    return statistics.median(_timed(work) for _ in range(ROUNDS))
+    return statistics.median(timed(work) for _ in range(ROUNDS))
