@@ -75,9 +75,12 @@ async def make_plan(
 
     A stage with `patience` (seconds) is looked at again for so long if it has no answer and nothing
     before it could bring one about: what is there may be rebooting. Only if `patient`.
+
+    A `slow` stage begins first: programs of others look for it, and that takes longest.
     """
     plans: list[StagePlan] = []
     selected = [stage for stage in stages if stage.name not in left_out]
+    selected.sort(key=lambda stage: not getattr(stage, "slow", False))
     tasks = {stage.name: asyncio.ensure_future(_look(stage, emit)) for stage in selected}
     try:
         for stage in stages:

@@ -53,6 +53,7 @@ class LayerChange(Change):
 class Provision:
     name = "provision"
     independent = False
+    slow = True
 
     def __init__(
         self, site: Site, secrets: SecretsFile, report: Reporter, policy: Policy | None = None

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.json_format import MessageToDict
@@ -40,6 +41,7 @@ class Item:
 def item(kind: tuple[str, str], name: str, spec: Message, yaml: Any = None) -> Item:
     """`kind` is namespace and type; YAML is derived from the message unless it is given."""
 
+    @cache
     def text() -> str:
         return to_yaml(yaml if yaml is not None else MessageToDict(spec) or {"empty": True})
 
