@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from talops.lab.talos.settings import LabSettings
 
 _TICK = 0.5
+# A call that a dying node has begun is finished, and may still say that the node is well.
+_LAST_CALLS = 10.0
 
 
 class TalosHost:
@@ -38,6 +40,7 @@ class TalosHost:
         self.power = power  # set later where the two halves of a lab need each other
         self._lives: dict[str, Life] = {}
         self._absent: dict[tuple[str, str], float] = {}
+        self._marked: dict[tuple[str, str], float] = {}
         self._ticker: asyncio.Task[None] | None = None
         make_private_directory(settings.directory)
 
@@ -118,7 +121,9 @@ class TalosHost:
     def _note_absence(self, uuid: str) -> None:
         node = self.fabric.node(uuid)
         if node is not None and node.config is not None and node.registration.renewed:
-            self._absent[node.config.cluster_id, node.hostname] = time.monotonic()
+            key = (node.config.cluster_id, node.hostname)
+            self._absent[key] = time.monotonic()
+            self._marked.pop(key, None)
 
     async def _mark_absent(self) -> None:
         """What Kubernetes' node controller does when a kubelet stops posting."""
@@ -129,17 +134,19 @@ class TalosHost:
             key = (node.config.cluster_id, node.hostname)
             if _posts(node):
                 self._absent.pop(key, None)
+                self._marked.pop(key, None)
             elif node.registration.renewed:
                 self._absent.setdefault(key, now)
         for (cluster, name), since in list(self._absent.items()):
             api = self.fabric.kube_api(cluster)
-            if now - since < self.settings.timing.grace or api is None:
+            marked = self._marked.get((cluster, name), now)
+            if now - since < self.settings.timing.grace or now - marked > _LAST_CALLS or not api:
                 continue
             try:
                 await mark_unknown(api, name)
             except TalopsError:
                 continue  # Kubernetes is away itself; the next tick tries again
-            self._absent[cluster, name] = float("inf")
+            self._marked.setdefault((cluster, name), now)
             self._contradict(cluster, name)
 
     def _contradict(self, cluster: str, name: str) -> None:
