@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.bench.bench_up import LAYER, Bench, timed, tofu_environment
+from tests.bench.driven import LAYER, Bench, timed, tofu_environment
 from tests.bench.figure import Figure
 
 if TYPE_CHECKING:

@@ -8,53 +8,20 @@ by hand on the same files, in the same lab, after talops has taken its VMs away 
 from __future__ import annotations
 
 import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.bench.driven import Bench, timed, tofu_environment
 from tests.bench.figure import Figure
 
-from talops.inventory.load import load
 from talops.lab.talos.settings import Timing
-from talops.redaction import Secret
-from talops.stages.access import layer_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 ROUNDS = 3
-LAYER = "02-platforms/demo"
-CREDENTIALS = ("proxmox_api_token_id", "proxmox_api_token_secret", "state_encryption_passphrase")
-
-
-@dataclass
-class Bench:
-    scratch: Path
-    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
-
-    @property
-    def site(self) -> Path:
-        return self.scratch / "site"
-
-    def talops(self, *words: str, given: str = "") -> str:
-        return self._run([sys.executable, "-m", "talops", *words], given)
-
-    def tofu(self, program: str, *words: str) -> None:
-        self._run([program, f"-chdir={self.site / 'infrastructure' / LAYER}", *words])
-
-    def _run(self, command: list[str], given: str = "") -> str:
-        done = subprocess.run(
-            command, env=self.environment, check=False, capture_output=True, text=True, input=given
-        )
-        if done.returncode:
-            raise RuntimeError(f"{command} ended with {done.returncode}: {done.stderr[-2000:]}")
-        return done.stdout
 
 
 def figures() -> Iterator[Figure]:
@@ -100,27 +67,11 @@ def _measure(bench: Bench, lab: str) -> Iterator[Figure]:
     yield Figure("up: a second up", again, "s", 1.5 * plan + 2)
 
 
-def tofu_environment(bench: Bench, names: Sequence[str] = CREDENTIALS) -> dict[str, str]:
-    """What a person exports before typing `tofu plan`; the same that talops gives it."""
-    credentials = {
-        name: Secret(bench.talops("secrets", "get", name, "-C", str(bench.site)).strip())
-        for name in names
-    }
-    cluster = load(bench.site).require()
-    return layer_variables(cluster, LAYER, credentials, bench.site, bench.environment)
-
-
 def _boot_seconds() -> float:
     """Twice through firmware and boot: once into maintenance, once from the installed disk."""
     times = Timing()
     twice = 2 * (times.firmware + times.boot)
     return twice + times.install + times.services + times.kubelet
-
-
-def timed(work: Callable[[], object]) -> float:
-    started = time.monotonic()
-    work()
-    return time.monotonic() - started
 
 
 def _median(work: Callable[[], object]) -> float:

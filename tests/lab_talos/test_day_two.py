@@ -228,8 +228,27 @@ async def _lost_machine_becomes_unknown(lab: Lab) -> None:
     assert await _ready_is(lab, "w-1", "True")
     await lab.host.power_off(lab.machines["w-1"].uuid, graceful=False)
     await until(partial(_ready_is, lab, "w-1", "Unknown"))
+    await _a_call_that_was_under_way(lab, "w-1")
+    await until(partial(_ready_is, lab, "w-1", "Unknown"))
     await lab.host.power_on(lab.machines["w-1"])
     await until(partial(_ready_is, lab, "w-1", "True"))
+
+
+async def _a_call_that_was_under_way(lab: Lab, name: str) -> None:
+    """The last word of a kubelet, which arrives after its node is known to be gone."""
+    config = lab.node("cp-1").config
+    assert config
+    api = lab.host.fabric.kube_api(config.cluster_id)
+    assert api
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {"conditions": [ready]},
+    }
+    await api.apply(f"/api/v1/nodes/{name}/status", body, manager="kubelet")
+    assert await _ready_is(lab, name, "True")
 
 
 async def _never_ready_until_the_fault_is_gone(lab: Lab) -> None:

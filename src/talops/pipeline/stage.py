@@ -45,7 +45,11 @@ ChangeT = TypeVar("ChangeT", bound=Change)
 
 @runtime_checkable
 class Stage(Protocol[FactsT, ChangeT]):
-    """observe → plan → apply → verify; running it again is how it is resumed."""
+    """observe → plan → apply → verify; running it again is how it is resumed.
+
+    A stage may also say `patience` (seconds for an answer), `slow` (begins to look before the
+    others) and `proven_by_look` (`verify` would only look again).
+    """
 
     name: str
     # Its changes may be applied side by side (one node does not wait for another).

@@ -76,9 +76,7 @@ def active_checks(reach: Reach, *, run_smoke: bool, move_vip: bool) -> list[Chec
 
 @dataclass(frozen=True)
 class Facts:
-    """Whether everything is as written already; nothing is decided by it."""
-
-    proven: bool
+    """Nothing is decided by what was seen: `verify` says whether it is enough."""
 
 
 class Verify:
@@ -101,7 +99,7 @@ class Verify:
             async with asyncio.timeout(FIRST_LOOK):
                 found = await self._look()
             self._seen = found.value if isinstance(found, Ready) else ()
-        return Facts(bool(self._seen))
+        return Facts()
 
     def plan(self, facts: Facts) -> list[Change]:  # noqa: ARG002  (verification changes nothing)
         return []

@@ -36,11 +36,6 @@ EXPECTED = {
 }
 
 
-# OpenTofu and its providers live for seconds, and by Go's defaults spend a sixth of them on keeping
-# their memory small. They need not, within limits; whoever sets these variables is obeyed.
-_BRIEF = {"GOGC": "400", "GOMEMLIMIT": "1GiB"}
-
-
 def _ignore(_: Event) -> None:
     pass
 
@@ -200,7 +195,6 @@ class Engine:
     ) -> process.Finished:
         """Secrets travel in the environment of the child and nowhere else."""
         env = {
-            **_BRIEF,
             **self._environment,
             "TF_IN_AUTOMATION": "1",
             "TF_INPUT": "0",
