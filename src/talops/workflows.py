@@ -1,26 +1,17 @@
 """What talops does from end to end, as lists of stages.
 
-Stages that only one way goes through are imported there: the way most travelled is `up`.
+Each is imported where it is made. On the way most travelled, `up`, OpenTofu comes first and the
+others are loaded while it plans.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from talops.pipeline.later import Later
 from talops.pipeline.stage import Reporter
-from talops.stages.addons import Addons
-from talops.stages.apply_config import ApplyConfig
-from talops.stages.bootstrap import Bootstrap
 from talops.stages.bundle import SecretsFile
-from talops.stages.checks.ground import Ground
-from talops.stages.configure import Configure
-from talops.stages.gitops import GitOps
-from talops.stages.images import Images
-from talops.stages.kubeconfig import FetchKubeconfig
-from talops.stages.preflight import Preflight, preflight_checks
-from talops.stages.provision import Provision
-from talops.stages.storage import Storage
-from talops.stages.verify import Verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +24,8 @@ if TYPE_CHECKING:
     from talops.stages.site import Site
     from talops.statestore.backends.interface import StateBackend
     from talops.tofu.policy import Policy
+
+    OutsideChecks = Callable[[], Sequence[Check]]
 
 
 def down(
@@ -91,18 +84,16 @@ def reset(
 
 
 def up(
-    site: Site, recorder: Recorder, policy: Policy, outside: Sequence[Check] = ()
+    site: Site, recorder: Recorder, policy: Policy, outside: OutsideChecks = list
 ) -> list[AnyStage]:
     """From two files to a verified cluster; `outside` are checks that only the caller can open."""
+    from talops.stages.provision import Provision
+
     secrets = SecretsFile(site, recorder.learn)
     recorder.learn(*site.credentials.values())
-
-    def report(name: str) -> Reporter:
-        return Reporter(name, recorder.emit)
-
-    vms: list[AnyStage] = [Provision(site, secrets, report("provision"), policy)]
-    found = Bootstrap(site, secrets, report("bootstrap"))
-    return _bring_up(site, recorder, secrets, outside, vms, found)
+    parts = _Parts(site, recorder, secrets, outside)
+    vms = [Provision(site, secrets, parts.report("provision"), policy)]
+    return _bring_up(parts, vms, parts.bootstrap)
 
 
 def recover(
@@ -110,7 +101,7 @@ def recover(
     recorder: Recorder,
     word: Word,
     open_backend: Callable[[], StateBackend],
-    outside: Sequence[Check] = (),
+    outside: OutsideChecks = list,
 ) -> list[AnyStage]:
     """`up` for a cluster that lost something: leftovers first, then what exists is taken over."""
     from talops.stages.recover.adopt import Adopt
@@ -120,44 +111,97 @@ def recover(
 
     secrets = SecretsFile(site, recorder.learn)
     recorder.learn(*site.credentials.values())
-
-    def report(name: str) -> Reporter:
-        return Reporter(name, recorder.emit)
-
-    adopt = Adopt(site, report("adopt"))
+    parts = _Parts(site, recorder, secrets, outside)
+    adopt = Adopt(site, parts.report("adopt"))
     vms: list[AnyStage] = [
-        Salvage(site, report("salvage"), open_backend),
+        Salvage(site, parts.report("salvage"), open_backend),
         adopt,
-        ProvisionAdopted(site, secrets, report("provision"), adopt),
+        ProvisionAdopted(site, secrets, parts.report("provision"), adopt),
     ]
-    found = Restore(site, secrets, report("bootstrap"), word)
-    return _bring_up(site, recorder, secrets, outside, vms, found)
+    return _bring_up(parts, vms, lambda: Restore(site, secrets, parts.report("bootstrap"), word))
 
 
 def _bring_up(
-    site: Site,
-    recorder: Recorder,
-    secrets: SecretsFile,
-    outside: Sequence[Check],
-    vms: Sequence[AnyStage],
-    found: Bootstrap,
+    parts: _Parts, vms: Sequence[AnyStage], found: Callable[[], AnyStage]
 ) -> list[AnyStage]:
     """The way that `up` and `recover` share; `vms` are left out on bare metal."""
-
-    def report(name: str) -> Reporter:
-        return Reporter(name, recorder.emit)
-
-    storage: list[AnyStage] = [Storage(site, report("storage"))] if site.cluster.truenas else []
-    on_proxmox = [Images(site, report("images")), *storage, *vms]
-    ground = Ground(site.cluster, site.root, site, secrets, site.environment)
+    cluster = parts.site.cluster
+    storage: list[AnyStage] = [Later("storage", parts.storage)] if cluster.truenas else []
+    on_proxmox = [Later("images", parts.images), *storage, *vms]
     return [
-        Preflight([*preflight_checks(ground), *outside], report("preflight")),
-        Configure(site, secrets, report("configure")),
-        *(on_proxmox if site.cluster.proxmox else storage),
-        ApplyConfig(site, secrets, report("apply-config")),
-        found,
-        FetchKubeconfig(site, secrets, report("kubeconfig")),
-        Addons(site, report("addons")),
-        GitOps(site, recorder.learn, report("gitops")),
-        Verify(site, secrets, report("verify")),
+        Later("preflight", parts.preflight),
+        Later("configure", parts.configure),
+        *(on_proxmox if cluster.proxmox else storage),
+        Later("apply-config", parts.apply_config),
+        Later("bootstrap", found),
+        Later("kubeconfig", parts.kubeconfig),
+        Later("addons", parts.addons),
+        Later("gitops", parts.gitops),
+        Later("verify", parts.verify),
     ]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The stages of a cluster's way up, each made when its turn has come."""
+
+    site: Site
+    recorder: Recorder
+    secrets: SecretsFile
+    outside: OutsideChecks
+
+    def report(self, name: str) -> Reporter:
+        return Reporter(name, self.recorder.emit)
+
+    def preflight(self) -> AnyStage:
+        from talops.stages.checks.ground import Ground
+        from talops.stages.preflight import Preflight, preflight_checks
+
+        site = self.site
+        ground = Ground(site.cluster, site.root, site, self.secrets, site.environment)
+        return Preflight([*preflight_checks(ground), *self.outside()], self.report("preflight"))
+
+    def configure(self) -> AnyStage:
+        from talops.stages.configure import Configure
+
+        return Configure(self.site, self.secrets, self.report("configure"))
+
+    def images(self) -> AnyStage:
+        from talops.stages.images import Images
+
+        return Images(self.site, self.report("images"))
+
+    def storage(self) -> AnyStage:
+        from talops.stages.storage import Storage
+
+        return Storage(self.site, self.report("storage"))
+
+    def apply_config(self) -> AnyStage:
+        from talops.stages.apply_config import ApplyConfig
+
+        return ApplyConfig(self.site, self.secrets, self.report("apply-config"))
+
+    def bootstrap(self) -> AnyStage:
+        from talops.stages.bootstrap import Bootstrap
+
+        return Bootstrap(self.site, self.secrets, self.report("bootstrap"))
+
+    def kubeconfig(self) -> AnyStage:
+        from talops.stages.kubeconfig import FetchKubeconfig
+
+        return FetchKubeconfig(self.site, self.secrets, self.report("kubeconfig"))
+
+    def addons(self) -> AnyStage:
+        from talops.stages.addons import Addons
+
+        return Addons(self.site, self.report("addons"))
+
+    def gitops(self) -> AnyStage:
+        from talops.stages.gitops import GitOps
+
+        return GitOps(self.site, self.recorder.learn, self.report("gitops"))
+
+    def verify(self) -> AnyStage:
+        from talops.stages.verify import Verify
+
+        return Verify(self.site, self.secrets, self.report("verify"))

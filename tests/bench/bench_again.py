@@ -23,7 +23,7 @@ from tests.bench.figure import Figure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROUNDS = 5
+ROUNDS = 9
 SIZES = ("--control-planes", "3", "--workers", "2", "--gpu-workers", "1", "--gitops", "--truenas")
 CREDENTIALS = (
     "proxmox_api_token_id",

@@ -61,7 +61,7 @@ def recover(
                 recorder,
                 word,
                 lambda: backend_of(site.cluster, site.root, site.credentials),
-                outside_checks(site, strict=False),
+                lambda: outside_checks(site, strict=False),
             ),
             selection=ALL,
             confirm=agreed(yes, "talops recover --yes"),

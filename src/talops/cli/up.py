@@ -83,7 +83,7 @@ def up(
             command="up",
             site=site,
             build=lambda recorder: workflows.up(
-                site, recorder, policy, outside_checks(site, strict=False)
+                site, recorder, policy, lambda: outside_checks(site, strict=False)
             ),
             selection=wanted,
             confirm=agreed(yes, "talops up --yes"),

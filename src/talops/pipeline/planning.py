@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from talops.errors import NotReadyError, TalopsError, UnreachableError
 from talops.events import (
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _PAUSE = 0.5
+# The longest that others wait for a stage that is to begin before them.
+_HEAD_START = 2.0
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,17 @@ async def make_plan(
     A stage with `patience` (seconds) is looked at again for so long if it has no answer and nothing
     before it could bring one about: what is there may be rebooting. Only if `patient`.
 
-    A `slow` stage begins first: programs of others look for it, and that takes longest.
+    A stage that says when it is `under_way` begins before the others: programs of others look for
+    it, and that takes longest.
     """
     plans: list[StagePlan] = []
     selected = [stage for stage in stages if stage.name not in left_out]
-    selected.sort(key=lambda stage: not getattr(stage, "slow", False))
-    tasks = {stage.name: asyncio.ensure_future(_look(stage, emit)) for stage in selected}
+    selected.sort(key=lambda stage: getattr(stage, "under_way", None) is None)
+    tasks: dict[str, asyncio.Future[tuple[object, float]]] = {}
     try:
+        for stage in selected:
+            tasks[stage.name] = asyncio.ensure_future(_look(stage, emit))
+            await _until_under_way(stage, tasks[stage.name])
         for stage in stages:
             if stage.name in left_out:
                 plan = StagePlan(stage, left_out=left_out[stage.name])
@@ -100,6 +106,18 @@ async def make_plan(
     whole = Plan(tuple(plans))
     emit(PlanFinished(whole.changes, sum(1 for p in plans if p.unknown)))
     return whole
+
+
+async def _until_under_way(stage: AnyStage, look: asyncio.Future[tuple[object, float]]) -> None:
+    under_way: asyncio.Event | None = getattr(stage, "under_way", None)
+    if under_way is None:
+        return
+    heard = asyncio.ensure_future(under_way.wait())
+    either: set[asyncio.Future[Any]] = {look, heard}
+    try:
+        await asyncio.wait(either, timeout=_HEAD_START, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        heard.cancel()
 
 
 async def look_again(stage: AnyStage, emit: Emit) -> StagePlan:

@@ -47,8 +47,8 @@ ChangeT = TypeVar("ChangeT", bound=Change)
 class Stage(Protocol[FactsT, ChangeT]):
     """observe → plan → apply → verify; running it again is how it is resumed.
 
-    A stage may also say `patience` (seconds for an answer), `slow` (begins to look before the
-    others) and `proven_by_look` (`verify` would only look again).
+    A stage may also say `patience` (seconds for an answer), `under_way` (an event: the others begin
+    to look after it) and `proven_by_look` (`verify` would only look again).
     """
 
     name: str

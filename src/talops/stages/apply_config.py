@@ -208,7 +208,8 @@ class ApplyConfig:
             def read_patch(name: str) -> str:
                 return (root / name).read_text(encoding="utf-8")
 
-            self._made = Fleet(bundle), build_configs(self._site.cluster, bundle, read_patch)
+            configs = build_configs(self._site.cluster, bundle, read_patch)
+            self._made = await self._secrets.fleet(), configs
         return self._made
 
 

@@ -82,7 +82,7 @@ class Bootstrap:
         bundle = await self._secrets.read()
         if bundle is None:
             return Absent("configure", "the cluster has no secrets yet")
-        self._fleet = self._fleet or Fleet(bundle)
+        self._fleet = await self._secrets.fleet()
         seen = await asyncio.gather(*(self._look(node) for node in self._planes))
         planes = {node.name: plane for node, plane in zip(self._planes, seen, strict=True)}
         self._seen = planes

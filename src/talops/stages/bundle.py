@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from talops.machineconfig.bundle import Bundle
     from talops.redaction import Secret
+    from talops.stages.fleet import Fleet
     from talops.stages.site import Site
 
 
@@ -26,6 +27,7 @@ class SecretsFile:
         self._site = site
         self._learn = learn
         self._read: Bundle | None = None
+        self._fleet: Fleet | None = None
         # Stages look side by side: the first one opens the file, the others wait for it.
         self._reading = asyncio.Lock()
 
@@ -46,6 +48,14 @@ class SecretsFile:
         if found is None:
             raise TalopsError("the cluster has no secrets yet", hint="talops talos gen-secrets")
         return found
+
+    async def fleet(self) -> Fleet:
+        """The nodes as these secrets open them: one certificate for whoever asks in this run."""
+        from talops.stages.fleet import Fleet
+
+        bundle = await self.require()
+        self._fleet = self._fleet or Fleet(bundle)
+        return self._fleet
 
     async def create(self) -> None:
         made = bundles.generate(datetime.now(UTC))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     from talops.inventory.model import Node
     from talops.machineconfig.bundle import Bundle
     from talops.talos.kinds import MachineStatus
+    from talops.talos.transport import Link
 
 AT_ONCE = 50
+# Seconds in which a connection is shared. Later ones make their own: this one may be hanging.
+MOMENT = 2.0
 
 
 @dataclass(frozen=True)
@@ -73,9 +77,15 @@ class Fleet:
             key=Secret(_pem(pair.key.reveal())),
         )
         self._gate = asyncio.Semaphore(AT_ONCE)
+        self._shared: dict[str, _Shared] = {}
 
     def talos(self, node: Node) -> Talos:
-        return Talos.connect(str(node.address), self.credentials)
+        """Its calls, over one connection for all who begin in the same moment."""
+        now, shared = time.monotonic(), self._shared.get(node.name)
+        if shared is None or not shared.users or now - shared.since > MOMENT:
+            shared = _Shared(Talos.connect(str(node.address), self.credentials).link, now)
+            self._shared[node.name] = shared
+        return shared.one_more()
 
     def maintenance(self, node: Node) -> Talos:
         return Talos.connect(str(node.address), Maintenance())
@@ -105,6 +115,35 @@ class Fleet:
         listed = list(nodes)
         states = await asyncio.gather(*(self.look(node) for node in listed))
         return {node.name: state for node, state in zip(listed, states, strict=True)}
+
+
+class _Shared:
+    """A connection that is closed when the last of its users is."""
+
+    def __init__(self, link: Link, since: float) -> None:
+        self.link = link
+        self.since = since
+        self.users = 0
+
+    def one_more(self) -> Talos:
+        self.users += 1
+        return _Borrowed(self)
+
+    def one_less(self) -> None:
+        self.users -= 1
+        if not self.users:
+            self.link.close()
+
+
+class _Borrowed(Talos):
+    def __init__(self, shared: _Shared) -> None:
+        super().__init__(shared.link)
+        self._shared: _Shared | None = shared
+
+    def close(self) -> None:
+        shared, self._shared = self._shared, None
+        if shared:
+            shared.one_less()
 
 
 def all_answer(nodes: Sequence[Node], states: dict[str, State]) -> None:

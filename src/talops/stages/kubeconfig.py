@@ -14,7 +14,6 @@ from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load
 from talops.kube.objects import Ref
 from talops.pipeline.stage import Absent, Change
-from talops.stages.fleet import Fleet
 from talops.talos.errors import MaintenanceModeError
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -120,7 +119,7 @@ class FetchKubeconfig:
 
     async def _fetch(self) -> Ready[Secret] | NotYet:
         """Any control plane will do, never the VIP: it is the last thing to come up."""
-        fleet = Fleet(await self._secrets.require())
+        fleet = await self._secrets.fleet()
         reason = "no control plane"
         for node in self._site.cluster.control_planes:
             async with fleet.talos(node) as talos:

@@ -1,4 +1,7 @@
-"""Stage `provision`: the VMs, by OpenTofu, layer by layer; their Talos answers when it is done."""
+"""Stage `provision`: the VMs, by OpenTofu, layer by layer; their Talos answers when it is done.
+
+What talks to nodes is imported where it is used: OpenTofu can begin to plan without.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,10 @@ from talops.pipeline.stage import Absent, Change
 from talops.render.layers import layers
 from talops.stages import access
 from talops.stages.configure import pending_files
-from talops.stages.fleet import Fleet, Silent
-from talops.stages.health import wait_healthy
 from talops.stages.resource_story import ResourceStory
 from talops.stages.state_copies import copies_around
 from talops.tofu.apply import fleeting
+from talops.tofu.events import LayerStarted
 from talops.tofu.layers import Layer
 from talops.tofu.outputs import output_differences
 from talops.tofu.policy import Policy
@@ -24,9 +26,11 @@ from talops.waiting import NotYet, Ready, wait_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from talops.events import Emit, Event
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter
     from talops.stages.bundle import SecretsFile
+    from talops.stages.fleet import Fleet
     from talops.stages.site import Site
     from talops.tofu.apply import Applier
     from talops.tofu.engine import Engine
@@ -53,7 +57,6 @@ class LayerChange(Change):
 class Provision:
     name = "provision"
     independent = False
-    slow = True
 
     def __init__(
         self, site: Site, secrets: SecretsFile, report: Reporter, policy: Policy | None = None
@@ -63,6 +66,8 @@ class Provision:
         self._report = report
         self._policy = policy or Policy()
         self._ready: set[str] = set()
+        # OpenTofu has said its first word.
+        self.under_way = asyncio.Event()
         # The last look found nothing to do, and nothing was done since: no need to look again.
         self._clean = False
 
@@ -155,20 +160,30 @@ class Provision:
         return tuple(judged)
 
     async def _engine(self, layer: Layer) -> Engine:
-        engine = access.engine(self._site, layer, ResourceStory(self._report))
+        engine = access.engine(self._site, layer, self._hear(ResourceStory(self._report)))
         if layer.name not in self._ready:
             await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
             self._ready.add(layer.name)
         return engine
+
+    def _hear(self, story: ResourceStory) -> Emit:
+        def heard(event: Event) -> None:
+            if not isinstance(event, LayerStarted):
+                self.under_way.set()
+            story(event)
+
+        return heard
 
     def _applier(self, layer: Layer, engine: Engine) -> Applier:
         return access.applier(self._site, layer, engine, self._policy, self._healthy)
 
     async def _healthy(self, batch: Batch) -> None:
         """Every node of the batch is back and ready, so that the next may restart."""
+        from talops.stages.health import wait_healthy
+
         cluster = self._site.cluster
         await wait_healthy(
-            Fleet(await self._secrets.require()),
+            await self._secrets.fleet(),
             [node for node in cluster.nodes if node.name in batch.names],
             cluster.control_planes,
             self._site.limits,
@@ -192,11 +207,13 @@ class Provision:
 
     async def _nodes_answer(self) -> None:
         """A VM that runs is not enough: the next stage talks to what is inside."""
-        fleet = Fleet(await self._secrets.require())
+        fleet = await self._secrets.fleet()
         nodes: Sequence[Node] = self._site.chosen
         await asyncio.gather(*(self._answers(fleet, node) for node in nodes))
 
     async def _answers(self, fleet: Fleet, node: Node) -> None:
+        from talops.stages.fleet import Silent
+
         async def probe() -> Ready[None] | NotYet:
             state = await fleet.look(node)
             if isinstance(state, Silent):

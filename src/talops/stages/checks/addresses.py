@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from talops.errors import DeniedError, NotReadyError, TalopsError, UnreachableError
 from talops.pipeline.checks import failed, from_error, passed, skipped, warning
 from talops.stages.bootstrap import RECORD
-from talops.stages.fleet import Configured, Fleet, Silent, Waiting
+from talops.stages.fleet import Configured, Silent, Waiting
 from talops.talos.client import Talos
 from talops.talos.credentials import Maintenance
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 async def look(ground: Ground) -> list[Finding]:
-    bundle = await ground.secrets.read() if ground.secrets else None
-    fleet = Fleet(bundle) if bundle else None
+    secrets = ground.secrets
+    fleet = await secrets.fleet() if secrets and await secrets.read() else None
 
     async def one(node: Node) -> Seen:
         try:

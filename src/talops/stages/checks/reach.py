@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 from talops.errors import TalopsError
 from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load
-from talops.stages.fleet import Fleet
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from talops.kube.objects import Object
     from talops.machineconfig.bundle import Bundle
     from talops.stages.bundle import SecretsFile
+    from talops.stages.fleet import Fleet
     from talops.stages.site import Site
     from talops.talos.client import Talos
 
@@ -28,7 +28,6 @@ class Reach:
     def __init__(self, site: Site, secrets: SecretsFile) -> None:
         self.site = site
         self._secrets = secrets
-        self._fleet: Fleet | None = None
         # Of the look that is under way: one connection to each node, for all that ask it.
         self._open: dict[str, Talos] | None = None
         self._kube: KubeClient | None = None
@@ -51,10 +50,7 @@ class Reach:
                 await kube.close()
 
     async def fleet(self) -> Fleet:
-        bundle = await self.bundle()
-        if self._fleet is None:
-            self._fleet = Fleet(bundle)
-        return self._fleet
+        return await self._secrets.fleet()
 
     async def ask(
         self, nodes: Iterable[Node], call: Callable[[Talos], Awaitable[T]]

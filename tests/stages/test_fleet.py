@@ -1,0 +1,71 @@
+"""Who asks a node in the same moment shares a connection to it."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from talops.stages import fleet as fleets
+from talops.stages.bundle import SecretsFile
+from talops.stages.fleet import Fleet
+from talops.talos.transport import Link
+
+if TYPE_CHECKING:
+    from talops.machineconfig.bundle import Bundle
+
+ONE: Any = SimpleNamespace(name="cp-1", address=ip_address("127.0.0.1"))
+OTHER: Any = SimpleNamespace(name="w-1", address=ip_address("127.0.0.2"))
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[Link]:
+    links: list[Link] = []
+
+    def close(link: Link) -> None:
+        links.append(link)
+
+    monkeypatch.setattr(Link, "close", close)
+    return links
+
+
+async def test_the_last_one_hangs_up(bundle: Bundle, closed: list[Link]) -> None:
+    """Closing twice counts once; another node has a connection of its own."""
+    fleet = Fleet(bundle)
+    first, second, other = fleet.talos(ONE), fleet.talos(ONE), fleet.talos(OTHER)
+    assert first.link is second.link is not other.link
+    first.close()
+    first.close()
+    assert closed == []
+    async with second:
+        pass
+    assert closed == [first.link]
+    assert fleet.talos(ONE).link is not first.link
+
+
+async def test_an_old_connection_is_not_joined(
+    bundle: Bundle, closed: list[Link], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be hanging at a node that is gone; whoever has it keeps it."""
+    fleet = Fleet(bundle)
+    first = fleet.talos(ONE)
+    monkeypatch.setattr(fleets, "MOMENT", -1.0)
+    second = fleet.talos(ONE)
+    assert second.link is not first.link
+    second.close()
+    first.close()
+    assert closed == [second.link, first.link]
+
+
+async def test_one_fleet_for_a_run(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stages that share the secrets share certificate and connections."""
+    nothing: Any = None
+    secrets = SecretsFile(nothing, lambda *_: None)
+
+    async def read() -> Bundle:
+        return bundle
+
+    monkeypatch.setattr(secrets, "read", read)
+    assert await secrets.fleet() is await secrets.fleet()
