@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.proxmox.conftest import plan, running, vm
 
 from talops.lab.faults import Fault
 from talops.lab.spec import LabSpec, cluster
-from talops.proxmox import tasks
+from talops.proxmox import guests, tasks
 from talops.proxmox.check import findings, look
 from talops.proxmox.client import Access, Client, Token
 from talops.proxmox.facts import Unread
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.proxmox.conftest import Lab
+
+    from talops.proxmox.facts import Guest
 
 P = plan()
 
@@ -36,6 +39,30 @@ async def test_a_token_without_rules_is_told_that_it_sees_nothing(lab: Lab, root
     assert "pveum acl modify /vms --tokens 'ci@pve!t'" in found[0].fix
     hidden = [each.what for each in found if each.rule == "vmid"]
     assert hidden == ["VMID 111 of demo-cp-1 is taken by a VM that ci@pve!t may not see"]
+
+
+@pytest.mark.parametrize("lasts", [True, False])
+async def test_a_vm_that_comes_meanwhile_is_not_hidden(
+    lab: Lab, root: Client, monkeypatch: pytest.MonkeyPatch, *, lasts: bool
+) -> None:
+    """A killed run's OpenTofu may still make it, or take it away again, between two questions."""
+    listed, asked = guests.guests, guests.is_taken
+
+    async def before_it_comes(client: Client) -> tuple[Guest, ...]:
+        found = await listed(client)
+        new = {"vmid": 111, "name": "demo-cp-1", "tags": "demo;talos"}
+        await tasks.run(root, "POST", "nodes/pve/qemu", new)
+        return found
+
+    async def before_it_goes(client: Client, vm_id: int) -> bool:
+        taken = await asked(client, vm_id)
+        if taken and not lasts:
+            await tasks.run(root, "DELETE", "nodes/pve/qemu/111")
+        return taken
+
+    monkeypatch.setattr(guests, "guests", before_it_comes)
+    monkeypatch.setattr(guests, "is_taken", before_it_goes)
+    assert await rules(lab.access()) == []
 
 
 async def test_nobody_is_let_in_with_a_revoked_token(lab: Lab) -> None:

@@ -82,6 +82,20 @@ def _devices(config: dict[str, Any]) -> Iterable[str]:
             yield from device.get("host", "").split(";")
 
 
+async def hidden(client: Client, vm_ids: Iterable[int]) -> frozenset[int]:
+    """Those that VMs have which the caller may not see.
+
+    A VM that comes or goes meanwhile, as one does that a killed run has begun to make, is not
+    hidden: it is in a list made after its VMID was taken, or the VMID is free after the list.
+    """
+    taken = [vm_id for vm_id in vm_ids if await is_taken(client, vm_id)]
+    if not taken:
+        return frozenset()
+    shown = {int(row["vmid"]) for row in await client.get("cluster/resources", type="vm")}
+    left = [vm_id for vm_id in taken if vm_id not in shown]
+    return frozenset([vm_id for vm_id in left if await is_taken(client, vm_id)])
+
+
 async def is_taken(client: Client, vm_id: int) -> bool:
     """Also true for a VM that the caller may not see."""
     try:

@@ -115,7 +115,7 @@ async def _existing(client: Client, recipe: Recipe) -> Guest | None:
         found = next((g for g in same if _made_by_us(g)), None)
     else:
         found = next((g for g in every if g.vm_id == recipe.vm_id), None)
-        if found is None and await guests.is_taken(client, recipe.vm_id):
+        if found is None and await guests.hidden(client, [recipe.vm_id]):
             raise ConflictError(
                 f"VMID {recipe.vm_id} is taken by a VM that {client.access.who} may not see",
                 hint="give another VMID (template_vm_id), or grant VM.Audit on /vms",

@@ -125,7 +125,7 @@ async def _hidden(
     planned = {vm.vm_id for vm in wanted.vms if vm.vm_id is not None} - known
     if wanted.template:
         planned |= {wanted.template.vm_id} - known
-    return frozenset([vm_id for vm_id in sorted(planned) if await guests.is_taken(client, vm_id)])
+    return await guests.hidden(client, sorted(planned))
 
 
 async def _images(client: Client, wanted: Wanted, online: Iterable[str]) -> frozenset[str]:
