@@ -74,7 +74,8 @@ def _look(site: Site, wanted: Sequence[str]) -> list[LayerDrift]:
 
 
 def _repair(site: Site, results: Sequence[LayerDrift]) -> None:
-    from talops.cli.running import Job, agreed, record_job
+    from talops.cli.confirming import agreed
+    from talops.cli.running import Job, record_job
     from talops.pipeline.selection import ALL
     from talops.stages.drift.repair import repairs
 

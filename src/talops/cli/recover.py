@@ -42,8 +42,9 @@ def recover(
 ) -> None:
     """Bring the cluster back after a cut-off run, a lost state, or on an empty Proxmox."""
     from talops import workflows
+    from talops.cli.confirming import agreed
     from talops.cli.preflight_checks import outside_checks
-    from talops.cli.running import Job, agreed, run_job
+    from talops.cli.running import Job, run_job
     from talops.cli.site import site_of
     from talops.cli.state_context import backend_of
     from talops.pipeline.selection import ALL

@@ -127,19 +127,3 @@ def _write_report(home: Path, run: str) -> None:
         write_atomic(past.path / "report.html", report_html(past), mode=PRIVATE)
     except (TalopsError, OSError) as error:
         note(f"warning: no report of this run: {error}")
-
-
-def agreed(yes: bool, hint: str) -> Confirm:
-    """A plain yes-or-no question about the plan, unless it was answered by a flag."""
-
-    async def confirm(plan: Plan, view: View) -> bool:
-        return yes or await asyncio.to_thread(_ask, plan, view, hint)
-
-    return confirm
-
-
-def _ask(plan: Plan, view: View, hint: str) -> bool:
-    if not sys.stdin.isatty():
-        raise TalopsError("nobody is here to agree to the plan", hint=hint)
-    with view.paused():
-        return bool(typer.confirm(f"{plan.changes} changes. Go on?", err=True))

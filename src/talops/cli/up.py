@@ -61,8 +61,9 @@ def up(
 ) -> None:
     """Bring the cluster up, or back to what the inventory says; stop it and run it again freely."""
     from talops import workflows
+    from talops.cli.confirming import agreed
     from talops.cli.preflight_checks import outside_checks
-    from talops.cli.running import Job, agreed, run_job
+    from talops.cli.running import Job, run_job
     from talops.cli.site import site_of
     from talops.pipeline.selection import Selection
     from talops.tofu.policy import Policy

@@ -1,0 +1,103 @@
+"""Questions on a terminal: what is typed counts, and Ctrl-C works as everywhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import pty
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from talops.cli.confirming import agreed, named, typed
+from talops.errors import InterruptedRunError, TalopsError
+from talops.pipeline.interrupt import Interruption
+from talops.pipeline.planning import Plan
+from talops.views.lines import PlainLines
+
+Type = Callable[[bytes], None]
+CTRL_D = b"\x04"
+HINT = "talops up --yes"
+
+
+@pytest.fixture
+def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Type]:
+    """Types on the terminal that is this process' standard input."""
+    person, terminal = pty.openpty()
+    with os.fdopen(terminal) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        yield lambda keys: _all(os.write(person, keys), keys)
+    os.close(person)
+
+
+def _all(written: int, keys: bytes) -> None:
+    assert written == len(keys)
+
+
+async def _agreed() -> bool:
+    return await agreed(yes=False, hint=HINT)(Plan(()), PlainLines(io.StringIO()))
+
+
+async def _named() -> bool:
+    confirm = named("demo", "take demo down", "talops down --yes --cluster demo", yes=False)
+    return await confirm(Plan(()), PlainLines(io.StringIO()))
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        (b"y\n", True),
+        (b"YES\n", True),
+        (b"\n", False),
+        (b"n\n", False),
+        (CTRL_D, False),
+        (b"what?\ny\n", True),
+        (b"ye" + CTRL_D + b"s\n", True),
+    ],
+)
+async def test_yes_or_no(keyboard: Type, keys: bytes, answer: bool) -> None:
+    """Whatever is not clear is asked again; no answer is no."""
+    keyboard(keys)
+    assert await _agreed() is answer
+
+
+@pytest.mark.parametrize(("keys", "answer"), [(b"demo\n", True), (b"y\n", False), (b"\n", False)])
+async def test_the_name_is_typed(keyboard: Type, keys: bytes, answer: bool) -> None:
+    """Yes is not enough where something goes for good."""
+    keyboard(keys)
+    assert await _named() is answer
+
+
+async def test_interrupted_question(keyboard: Type) -> None:
+    """It ends at once, and nobody is left reading from the terminal."""
+    interruption = Interruption()
+    asked = asyncio.ensure_future(interruption.step(typed("Go on? "), atomic=False))
+    await asyncio.sleep(0.05)
+    interruption.request()
+    with pytest.raises(InterruptedRunError):
+        await asked
+    keyboard(b"y\n")
+    assert await asyncio.to_thread(sys.stdin.readline) == "y\n"
+
+
+async def test_closed_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever could have answered is gone: that is no yes."""
+    person, terminal = pty.openpty()
+    with os.fdopen(terminal) as stdin, contextlib.closing(os.fdopen(person, "wb")) as keys:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        asked = asyncio.ensure_future(_agreed())
+        await asyncio.sleep(0.05)
+        keys.close()
+        assert await asked is False
+
+
+async def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a terminal the hint says what to type instead."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    for ask in (_agreed, _named):
+        with pytest.raises(TalopsError, match="nobody is here") as refused:
+            await ask()
+        assert "--yes" in str(refused.value.hint)
