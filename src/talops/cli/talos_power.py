@@ -101,7 +101,7 @@ async def upgrade(
     wait: Wait = True,
     timeout: Timeout = 1800,  # noqa: ASYNC109  (a flag of the command)
 ) -> None:
-    """Upgrade Talos on nodes, one after the other; `talops upgrade` also drains them."""
+    """Upgrade Talos on nodes, one after the other; their pods are not drained first."""
     session.named_nodes()
     async with session.open() as nodes:
         for node in nodes:
