@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.e2e.conftest import Lab, kill_group
+from tests.e2e.holdings import holdings
 from tests.e2e.scanning import MARK, Watcher, known_secrets, leaks
 from tests.e2e.states import USER, remote_states
 
@@ -130,7 +131,7 @@ async def _converges(lab: Lab, rounds: list[Round]) -> None:
         assert "talops state unlock" in done.everything, f"{rounds}\n{done.everything}"
         done = await lab.talops("recover", "--yes")
     assert done.code == 0, f"{rounds}\n{done.everything}"
-    assert set(lab.vms()) == VMS, rounds
+    assert holdings(lab).problems(VMS) == [], rounds
     again = await lab.talops("up", "--dry-run")
     assert again.code == 0, f"{rounds}\n{again.everything}"
     gone = await lab.talops("down", "--yes", "--cluster", "e2e", "--force")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.crashes import Event, up_until
+from tests.e2e.holdings import holdings
 from tests.e2e.repository import push
 from tests.e2e.scanning import MARK, Watcher, known_secrets, leaks
 
@@ -64,7 +65,7 @@ async def test_killed_in_every_stage_in_turn(make_lab: MakeLab, tool: Tool) -> N
             await _kill_in_each(lab, tool("sops"))
             done = await lab.talops("up", "--yes")
             assert done.code == 0, done.everything
-        assert set(lab.vms()) == VMS
+        assert holdings(lab).problems(VMS) == []
         secrets = await known_secrets(lab, tool("sops"))
         assert len(secrets) > 10
         assert leaks(lab, secrets) == []
@@ -166,8 +167,9 @@ async def _killed_at(lab: Any, number: int, sops: Path) -> bool:
     assert leaks(lab, await known_secrets(lab, sops)) == [], (number, last)
     done = await lab.talops("up", "--yes")
     assert done.code == 0, f"killed after event {number}, {last}: {done.everything}"
-    assert set(lab.vms()) == VMS, (number, last)
+    assert holdings(lab).problems(VMS) == [], (number, last)
     assert known in {None, bundle.read_bytes()}, (number, last)
+    await _follows_its_repository(lab)
     return True
 
 
