@@ -108,6 +108,21 @@ def test_the_live_display_shows_stages_nodes_and_waits(encoding: str) -> None:
         assert words in shown
 
 
+def test_a_reason_is_shown_as_long_as_it_is_true() -> None:
+    """Once the stage that another one waits for is over, nobody says that it waits."""
+    text = io.StringIO()
+    console = Console(file=text, width=100)
+    view = LiveView(console)
+    for event in START:
+        view(event)
+    console.print(view.draw())
+    before = text.tell()
+    view(StageFinished("provision", "changed", seconds=3.25, changes=1))
+    console.print(view.draw())
+    assert "no machines yet" in text.getvalue()[:before]
+    assert "no machines yet" not in text.getvalue()[before:]
+
+
 def test_a_wait_that_fell_silent_is_over() -> None:
     """It repeats itself while it lasts, so silence means that it ended."""
     board = Board().after(WaitProgress("s", "thing", "no", 1.0), now=100.0)

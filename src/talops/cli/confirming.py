@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from talops.errors import TalopsError
+from talops.views.words import count
 
 if TYPE_CHECKING:
     from talops.cli.running import Confirm
@@ -30,7 +31,7 @@ def agreed(yes: bool, hint: str) -> Confirm:
             return True
         _somebody_here("agree to the plan", hint)
         with view.paused():
-            return await _yes_or_no(f"{plan.changes} changes. Go on?")
+            return await _yes_or_no(f"{_amount(plan)}. Go on?")
 
     return confirm
 
@@ -47,6 +48,13 @@ def named(name: str, what: str, hint: str, yes: bool) -> Confirm:
             return await typed(f"Type {name} to go on: ") == name
 
     return confirm
+
+
+def _amount(plan: Plan) -> str:
+    """Of a first run most is known only while it goes on."""
+    later = sum(1 for stage in plan.stages if stage.unknown)
+    known = count(plan.changes, "change")
+    return f"{known}, {count(later, 'stage')} known later" if later else known
 
 
 def _somebody_here(wanted: str, hint: str) -> None:

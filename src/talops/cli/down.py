@@ -38,7 +38,7 @@ def down(
     """Reset the nodes, destroy their VMs, and forget the cluster; its secrets are kept."""
     from talops import workflows
     from talops.cli.confirming import named
-    from talops.cli.running import Job, run_job
+    from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
     from talops.cli.state_context import backend_of
     from talops.pipeline.selection import ALL
@@ -68,7 +68,7 @@ def down(
             confirm=named(
                 name, f"take cluster {name} down", f"talops down --yes --cluster {name}", yes
             ),
-            next_commands=lambda _: ["talops up"],
+            next_commands=afterwards("talops down", "talops up"),
             output=output,
             dry_run=dry_run,
         )

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from talops.cli.options import Directory, Format, Output, Yes
-
-if TYPE_CHECKING:
-    from talops.pipeline.result import RunResult
 
 
 def register(root: typer.Typer) -> None:
@@ -44,7 +41,7 @@ def recover(
     from talops import workflows
     from talops.cli.confirming import agreed
     from talops.cli.preflight_checks import outside_checks
-    from talops.cli.running import Job, run_job
+    from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
     from talops.cli.state_context import backend_of
     from talops.pipeline.selection import ALL
@@ -66,12 +63,8 @@ def recover(
             ),
             selection=ALL,
             confirm=agreed(yes, "talops recover --yes"),
-            next_commands=_next,
+            next_commands=afterwards("talops recover", "talops verify"),
             output=output,
             dry_run=dry_run,
         )
     )
-
-
-def _next(result: RunResult) -> list[str]:
-    return ["talops recover", "talops runs log"] if result.exit_code else ["talops verify"]

@@ -38,7 +38,7 @@ def reset(
     """Take one node out of the cluster, wipe it and destroy its VM; its place stays reserved."""
     from talops import workflows
     from talops.cli.confirming import named
-    from talops.cli.running import Job, run_job
+    from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
     from talops.pipeline.selection import ALL
 
@@ -54,7 +54,7 @@ def reset(
             ),
             selection=ALL,
             confirm=named(node, f"take node {node} away", f"talops reset --yes --node {node}", yes),
-            next_commands=lambda _: ["talops up"],
+            next_commands=afterwards(f"talops reset --node {node}", "talops up"),
             output=output,
             dry_run=dry_run,
         )

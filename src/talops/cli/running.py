@@ -44,6 +44,11 @@ class Job:
     max_parallel: int = 10
 
 
+def afterwards(command: str, *then: str) -> Callable[[RunResult], list[str]]:
+    """What to type next: the same again as long as it is not done, else what follows it."""
+    return lambda result: [command, "talops runs log"] if result.exit_code else [*then]
+
+
 def run_job(job: Job) -> None:
     """Ends the command with the run's own exit code; the view has told the rest."""
     raise typer.Exit(record_job(job).exit_code)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from talops.cli.options import AllowDestroy, AllowReplace, Directory, Format, Output, Yes
 from talops.errors import TalopsError
-
-if TYPE_CHECKING:
-    from talops.pipeline.result import RunResult
-    from talops.stages.site import Site
 
 # Which stages
 Only = Annotated[list[str] | None, typer.Option("--only", help="Run this stage alone; repeatable.")]
@@ -63,7 +59,7 @@ def up(
     from talops import workflows
     from talops.cli.confirming import agreed
     from talops.cli.preflight_checks import outside_checks
-    from talops.cli.running import Job, run_job
+    from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
     from talops.pipeline.selection import Selection
     from talops.tofu.policy import Policy
@@ -88,18 +84,14 @@ def up(
             ),
             selection=wanted,
             confirm=agreed(yes, "talops up --yes"),
-            next_commands=lambda result: _next(site, result),
+            next_commands=afterwards(
+                "talops up", f"kubectl --kubeconfig {site.kubeconfig} get nodes", "talops verify"
+            ),
             output=output,
             dry_run=dry_run,
             max_parallel=max_parallel,
         )
     )
-
-
-def _next(site: Site, result: RunResult) -> list[str]:
-    if result.exit_code:
-        return ["talops up", "talops runs log"]
-    return [f"kubectl --kubeconfig {site.kubeconfig} get nodes", "talops verify"]
 
 
 def _pattern(text: str) -> re.Pattern[str]:

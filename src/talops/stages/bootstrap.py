@@ -121,7 +121,7 @@ class Bootstrap:
             if node.name in self._seen and not self._missing(self._seen[node.name]):
                 continue
             await wait_for(
-                f"{node.name} is an etcd member",
+                f"{node.name} knows all etcd members",
                 lambda node=node: self._joined(node),  # type: ignore[misc]  # bound now, by name
                 timeout=self._site.limits.etcd,
                 interval=self._site.limits.interval,

@@ -53,6 +53,10 @@ class StageRow:
     planned: tuple[PlannedChange, ...] = ()
     outlook: StagePlanned | None = None
 
+    @property
+    def over(self) -> bool:
+        return self.state not in {"pending", "running"}
+
     def elapsed(self, now: float) -> float:
         return now - self.started if self.started is not None else self.seconds
 

@@ -150,8 +150,15 @@ class LiveView:
             done = self.board.parts_done
             return f"{row.doing}: {done} done" if done else row.doing
         if row.state == "pending":
-            return outlook_of(row) if row.outlook else row.doing
+            return self._expects(row)
         return result_of(row)
+
+    def _expects(self, row: StageRow) -> str:
+        """What its plan said, as long as that is still true."""
+        if row.outlook is None:
+            return row.doing
+        source = self.board.stages.get(row.outlook.depends_on or "")
+        return "" if source and source.over else outlook_of(row)
 
     def _parts(self, now: float) -> Iterator[Text]:
         under_way = list(self.board.parts.values())
