@@ -17,10 +17,12 @@ from tests.statestore.helpers import lock_document, state_body
 from tests.statestore.running import running
 
 from talops.cli.app import run
+from talops.cli.state_look import condition
 from talops.inventory.load import load
 from talops.redaction import Secret
 from talops.stages.state_copies import copies_around
 from talops.statestore import users
+from talops.statestore.backends.interface import StateInfo
 from talops.statestore.s3.bucket import Bucket
 from talops.statestore.stores import StoreAddress
 
@@ -235,6 +237,21 @@ def test_wrong_credentials_are_an_error(
     said = capfd.readouterr()
     assert "401" in said.err
     assert "not-the-password" not in said.err + said.out
+
+
+@pytest.mark.parametrize(
+    ("info", "words"),
+    [
+        (StateInfo(ONE, serial=1), "ok"),
+        (StateInfo(ONE), "not there yet"),
+        (StateInfo("home.run"), "no run under way"),
+        (StateInfo("home.run", lock={"Who": "a@b"}), "locked by a@b"),
+        (StateInfo(ONE, problem="is not JSON"), "is not JSON"),
+    ],
+)
+def test_the_condition_of_a_state(info: StateInfo, words: str) -> None:
+    """The lock of runs lies beside the states and never becomes one."""
+    assert condition(info) == words
 
 
 def test_users_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

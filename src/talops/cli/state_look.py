@@ -12,6 +12,7 @@ from talops.cli.options import Directory, Format, Output
 from talops.cli.output import console, note, print_json
 from talops.cli.state_context import with_backend
 from talops.errors import TalopsError
+from talops.stages.run_lock import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ def list_states(directory: Directory = None, output: Output = Format.TEXT) -> No
         print_json([_info(each) for each in found])
         return
     rows = [
-        (each.name, str(each.serial) if each.exists else "-", _size(each), _state_of(each))
+        (each.name, str(each.serial) if each.exists else "-", _size(each), condition(each))
         for each in found
     ]
     _table(("state", "serial", "size", "condition"), rows)
@@ -150,12 +151,14 @@ def _size(info: StateInfo) -> str:
     return str(info.size) if info.size else "-"
 
 
-def _state_of(info: StateInfo) -> str:
+def condition(info: StateInfo) -> str:
     if info.problem:
         return info.problem
     if info.lock:
         return f"locked by {info.lock.get('Who', 'somebody')}"
-    return "ok" if info.exists else "not there yet"
+    if info.exists:
+        return "ok"
+    return "no run under way" if info.name.endswith(SUFFIX) else "not there yet"
 
 
 def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
