@@ -12,7 +12,7 @@ from talops.inventory.load import load
 from talops.machineconfig import yamltext
 from talops.machineconfig.build import build_configs
 from talops.machineconfig.bundle import generate
-from talops.stages.apply_config import differing, same
+from talops.stages.config_differences import differing, same
 
 if TYPE_CHECKING:
     from talops.machineconfig.generate import MachineConfig

@@ -63,6 +63,16 @@ def test_who_answers(
     assert found == (expected if inventory == "ha" else expected * len(cluster.nodes))
 
 
+def test_a_worker_of_metal_may_wait_for_a_control_plane(example: Example) -> None:
+    """It is silent until one has its config, which `up` gives it: no reason to refuse that."""
+    cluster = replace(example("ha"), proxmox=None)
+    planes = {node.name: Waiting() for node in cluster.control_planes}
+    seen = {node.name: planes.get(node.name, SILENT) for node in cluster.nodes}
+    assert len(seen) > len(planes)
+    found = addresses.judge(cluster, seen, founded=False)
+    assert sorted(set(verdicts(found))) == ["passed", "warning"]
+
+
 @pytest.mark.parametrize(
     ("skew", "expected"),
     [(0.4, "passed"), (-30.0, "warning"), (300.0, "failed"), (None, "unproven")],

@@ -14,9 +14,9 @@ from talops.events import (
     PlannedChange,
     StagePlanned,
     StepStarted,
-    WaitProgress,
 )
-from talops.pipeline.stage import Absent, AnyStage, Change
+from talops.pipeline.stage import Absent, AnyStage, Change, Reporter
+from talops.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,23 +137,28 @@ async def look_again(stage: AnyStage, emit: Emit) -> StagePlan:
 async def _look(stage: AnyStage, emit: Emit) -> tuple[object, float]:
     emit(StepStarted(stage.name, "observe"))
     started = time.monotonic()
-    try:
-        seen = await stage.observe()
-    except (UnreachableError, NotReadyError) as error:
-        seen = error
+    seen = await _seen(stage)
     return seen, time.monotonic() - started
 
 
+async def _seen(stage: AnyStage) -> object:
+    """What it observes; that nobody answered is an observation, too."""
+    try:
+        return await stage.observe()
+    except (UnreachableError, NotReadyError) as error:
+        return error
+
+
 async def _patiently(stage: AnyStage, seen: object, emit: Emit) -> object:
-    started = time.monotonic()
+    report, started = Reporter(stage.name, emit), time.monotonic()
     patience = float(getattr(stage, "patience", 0.0))
     while isinstance(seen, UnreachableError):
         waited = time.monotonic() - started
         if waited + _PAUSE > patience:
             break
-        emit(WaitProgress(stage.name, "an answer", str(seen), round(waited, 3)))
+        report.waiting(Waiting("an answer", str(seen), waited))
         await asyncio.sleep(_PAUSE)
-        seen, _ = await _look(stage, emit)
+        seen = await _seen(stage)
     return seen
 
 

@@ -7,10 +7,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.machineconfig import yamltext
 from talops.machineconfig.build import build_configs
 from talops.pipeline.stage import Absent, Change
-from talops.stages.fleet import Configured, Fleet, Silent, Waiting, all_answer, named
+from talops.stages.config_differences import differing, same
+from talops.stages.fleet import (
+    Configured,
+    Fleet,
+    Silent,
+    Waiting,
+    all_answer,
+    named,
+    nobody_signs,
+)
 from talops.talos.calls.machine import ApplyMode
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -26,6 +34,8 @@ if TYPE_CHECKING:
 
 FIRST = "install"
 UPDATE = "apply"
+# A worker that cannot answer before a control plane has its config; then it gets what it lacks.
+AWAIT = "await"
 # Stages of a machine that is not where it will be in a moment.
 ON_THE_WAY = frozenset({"installing", "rebooting", "shutting down", "resetting", "upgrading"})
 
@@ -61,6 +71,9 @@ class ApplyConfig:
         self._report = report
         self._one_control_plane = asyncio.Lock()
         self._made: tuple[Fleet, dict[str, MachineConfig]] | None = None
+        # Control planes that did not take their config, or have left maintenance mode with it.
+        self._refused: set[str] = set()
+        self._left: set[str] = set()
         # What the last look saw, of nodes that nothing was done to since.
         self._seen: dict[str, NodeFacts] = {}
 
@@ -74,7 +87,7 @@ class ApplyConfig:
             return Absent("configure", "the cluster has no secrets yet")
         fleet, configs = await self._prepared()
         states = await fleet.look_at_all(self._site.chosen)
-        all_answer(self._site.chosen, states)
+        all_answer([n for n in self._site.chosen if not self._excused(n, states)], states)
         facts = await asyncio.gather(
             *(self._judge(fleet, n, states[n.name], configs[n.name]) for n in self._site.chosen)
         )
@@ -82,27 +95,33 @@ class ApplyConfig:
         return Facts(dict(self._seen))
 
     def plan(self, facts: Facts) -> list[ConfigChange]:
-        changes = []
-        for node in self._site.chosen:
-            seen = facts.nodes[node.name]
-            if isinstance(seen.state, Waiting):
-                changes.append(self._change(FIRST, node, "first config: installs, then reboots"))
-            elif not seen.same:
-                reboots = seen.effect is ApplyMode.REBOOT
-                parts = ", ".join(seen.differs)
-                detail = f"{parts}: {'reboots' if reboots else 'without a reboot'}"
-                changes.append(self._change(UPDATE, node, detail, reboots=reboots))
-        return changes
+        wanted = [self._wanted(node, facts.nodes[node.name]) for node in self._site.chosen]
+        # Whoever waits for a control plane comes after all of them.
+        return sorted(filter(None, wanted), key=lambda change: change.action == AWAIT)
+
+    def _wanted(self, node: Node, seen: NodeFacts) -> ConfigChange | None:
+        if isinstance(seen.state, Waiting):
+            return self._change(FIRST, node, "first config: installs, then reboots")
+        if isinstance(seen.state, Silent):
+            return self._change(AWAIT, node, "silent until a control plane signs its certificate")
+        if seen.same:
+            return None
+        reboots = seen.effect is ApplyMode.REBOOT
+        detail = f"{', '.join(seen.differs)}: {'reboots' if reboots else 'without a reboot'}"
+        return self._change(UPDATE, node, detail, reboots=reboots)
+
+    def _excused(self, node: Node, states: Mapping[str, State]) -> bool:
+        """A silent worker is no trouble where this very stage gives the control planes a config."""
+        return not node.controller and nobody_signs(self._site.cluster.control_planes, states)
 
     async def apply(self, change: ConfigChange) -> None:
         node = next(n for n in self._site.cluster.nodes if n.name == change.node)
         self._seen.pop(node.name, None)
         fleet, _ = await self._prepared()
         if change.action == FIRST:
-            hint = f"talops talos disks --insecure --nodes {node.address}"
-            with named(node, hint):
-                async with fleet.maintenance(node) as talos:
-                    await talos.machine.apply_configuration(change.config, mode=ApplyMode.AUTO)
+            await self._install(fleet, node, change)
+        elif change.action == AWAIT:
+            await self._await(fleet, node)
         elif change.reboots and node.controller:
             # One at a time: etcd keeps its majority only while the others stand.
             async with self._one_control_plane:
@@ -123,6 +142,57 @@ class ApplyConfig:
         stage = seen.state.status.stage if seen.state.status else "unknown"
         self._report.node(node.name, talos=stage)
         return stage not in ON_THE_WAY
+
+    async def _install(self, fleet: Fleet, node: Node, change: ConfigChange) -> None:
+        try:
+            with named(node, f"talops talos disks --insecure --nodes {node.address}"):
+                async with fleet.maintenance(node) as talos:
+                    await talos.machine.apply_configuration(change.config, mode=ApplyMode.AUTO)
+        except TalopsError:
+            self._refused.add(node.name)
+            raise
+
+    async def _await(self, fleet: Fleet, node: Node) -> None:
+        """Until it says something; then it gets what it lacks."""
+        _, configs = await self._prepared()
+
+        async def probe() -> Ready[State] | NotYet:
+            state = await fleet.look(node)
+            if not isinstance(state, Silent):
+                return Ready(state)
+            return NotYet(await self._nobody_signed(fleet, node) or state.error.what)
+
+        state = await wait_for(
+            f"{node.name} answers",
+            probe,
+            timeout=self._site.limits.install,
+            interval=self._site.limits.interval,
+            hint=f"look at the console of {node.name}, then: talops up",
+            report=lambda waiting: self._report.waiting(waiting, node=node.name),
+        )
+        wanted = self._wanted(node, await self._judge(fleet, node, state, configs[node.name]))
+        if wanted:
+            await self.apply(wanted)
+
+    async def _nobody_signed(self, fleet: Fleet, node: Node) -> str | None:
+        """Why none can; an error if none took its config, or one came back without it."""
+        planes = self._site.cluster.control_planes
+        states = await fleet.look_at_all(planes)
+        self._left |= {p.name for p in planes if not isinstance(states[p.name], Waiting)}
+        if not nobody_signs(planes, states):
+            return None
+        if self._refused.issuperset(plane.name for plane in planes):
+            raise TalopsError(
+                f"{node.name} still waits for a control plane, and none took its config",
+                where=str(node.address),
+                hint="talops up, once the control planes are well",
+            )
+        plane = next((plane for plane in planes if plane.name in self._left), planes[0])
+        _, configs = await self._prepared()
+        trouble = await _install_trouble(fleet, plane, configs[plane.name])
+        if plane.name in self._left:
+            raise _back_again(plane, trouble)
+        return f"{plane.name} is still in maintenance mode; {trouble}"
 
     async def _update(self, fleet: Fleet, node: Node, change: ConfigChange) -> None:
         with named(node, f"talops talos dmesg --nodes {node.address}"):
@@ -235,51 +305,3 @@ def _back_again(node: Node, reason: str) -> TalopsError:
         hint=f"correct `disk` of {node.name} in nodes.yaml, or look at its console; "
         "then: talops up",
     )
-
-
-def _documents(text: str) -> dict[str, object]:
-    """By identity: the order of documents means nothing to Talos."""
-    found: dict[str, object] = {}
-    for document in yamltext.load_all(text, where="machine config"):
-        if isinstance(document, dict):
-            name = document.get("name", "")
-            found[f"{document.get('kind', 'v1alpha1')}/{name}".rstrip("/")] = document
-    return found
-
-
-def same(running: str, wanted: MachineConfig) -> bool:
-    return not differing(running, wanted)
-
-
-def differing(running: str, wanted: MachineConfig) -> tuple[str, ...]:
-    """Names of the documents that differ; values are secret and stay out."""
-    if not running:
-        return ("all of it",)
-    text = wanted.to_yaml()
-    if running == text:  # as most nodes give it back, and reading YAML is slow
-        return ()
-    now, then = _documents(running), _documents(text)
-    names = [*then, *(name for name in now if name not in then)]
-    different = [name for name in names if now.get(name) != then.get(name)]
-    return tuple(
-        part
-        for name in different
-        for part in (_sections(now.get(name), then.get(name)) if name == "v1alpha1" else [name])
-    )
-
-
-def _sections(now: object, then: object) -> list[str]:
-    """machine.kubelet, cluster.network …: enough to know what is meant."""
-    if not isinstance(now, dict) or not isinstance(then, dict):
-        return ["v1alpha1"]
-    found = []
-    for top in dict.fromkeys([*then, *now]):
-        ours, theirs = then.get(top), now.get(top)
-        if ours == theirs:
-            continue
-        if isinstance(ours, dict) and isinstance(theirs, dict):
-            keys = dict.fromkeys([*ours, *theirs])
-            found += [f"{top}.{key}" for key in keys if ours.get(key) != theirs.get(key)]
-        else:
-            found.append(str(top))
-    return found

@@ -24,7 +24,7 @@ from talops.talos.errors import (
 from talops.talos.kinds import CONFIG_ID, MACHINE_CONFIG, MACHINE_ID, MACHINE_STATUS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from talops.inventory.model import Node
     from talops.machineconfig.bundle import Bundle
@@ -144,6 +144,15 @@ class _Borrowed(Talos):
         shared, self._shared = self._shared, None
         if shared:
             shared.one_less()
+
+
+def nobody_signs(planes: Iterable[Node], states: Mapping[str, object]) -> bool:
+    """Whether no control plane has its config yet, so that workers can be silent for good reason.
+
+    Talos opens a worker's API with a certificate that a control plane signs: a worker that got its
+    config before any of them did waits for that, and only their config brings it back.
+    """
+    return all(isinstance(states.get(plane.name), Waiting) for plane in planes)
 
 
 def all_answer(nodes: Sequence[Node], states: dict[str, State]) -> None:

@@ -14,7 +14,7 @@ from talops.pipeline.stage import Absent, Change
 from talops.render.layers import layers
 from talops.stages import access
 from talops.stages.configure import pending_files
-from talops.stages.resource_story import ResourceStory
+from talops.stages.resource_story import ResourceStory, made_vm
 from talops.stages.state_copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.events import LayerStarted
@@ -66,6 +66,8 @@ class Provision:
         self._report = report
         self._policy = policy or Policy()
         self._ready: set[str] = set()
+        # Nodes whose VMs were made in this run: nothing but an answer will do.
+        self._new: set[str] = set()
         # OpenTofu has said its first word.
         self.under_way = asyncio.Event()
         # The last look found nothing to do, and nothing was done since: no need to look again.
@@ -170,6 +172,8 @@ class Provision:
         def heard(event: Event) -> None:
             if not isinstance(event, LayerStarted):
                 self.under_way.set()
+            if new := made_vm(event):
+                self._new.add(new)
             story(event)
 
         return heard
@@ -216,7 +220,7 @@ class Provision:
 
         async def probe() -> Ready[None] | NotYet:
             state = await fleet.look(node)
-            if isinstance(state, Silent):
+            if isinstance(state, Silent) and not await self._excused(fleet, node):
                 return NotYet(state.error.what)
             self._report.node(node.name, vm="running")
             return Ready(None)
@@ -229,6 +233,15 @@ class Provision:
             hint=f"look at the console of VM {node.name} in Proxmox",
             report=lambda waiting: self._report.waiting(waiting, node=node.name),
         )
+
+    async def _excused(self, fleet: Fleet, node: Node) -> bool:
+        """A worker of an earlier run that only the next stage can bring to speak."""
+        from talops.stages.fleet import nobody_signs
+
+        if node.controller or node.name in self._new:
+            return False
+        planes = self._site.cluster.control_planes
+        return nobody_signs(planes, await fleet.look_at_all(planes))
 
 
 def _summary(judged: Sequence[Judged]) -> str:

@@ -19,8 +19,17 @@ DOING = {
     "replace": "replacing",
     "read": "reading",
 }
+MADE = ("create", "complete")
 PHASES = {"start": "start", "progress": "progress", "complete": "done", "error": "failed"}
 _NODE = re.compile(r'module\.node\["([^"]+)"\]\.proxmox_virtual_environment_vm\.this')
+
+
+def made_vm(event: Event) -> str | None:
+    """The node whose VM was just made."""
+    if not isinstance(event, ResourceChange) or (event.action, event.phase) != MADE:
+        return None
+    node = _NODE.fullmatch(event.address)
+    return node[1] if node else None
 
 
 class ResourceStory:

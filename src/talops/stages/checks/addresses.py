@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from talops.errors import DeniedError, NotReadyError, TalopsError, UnreachableError
 from talops.pipeline.checks import failed, from_error, passed, skipped, warning
 from talops.stages.bootstrap import RECORD
-from talops.stages.fleet import Configured, Silent, Waiting
+from talops.stages.fleet import Configured, Silent, Waiting, nobody_signs
 from talops.talos.client import Talos
 from talops.talos.credentials import Maintenance
 
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from talops.stages.fleet import State
 
     Seen = State | TalopsError
+
+LATE = (
+    "fine if an earlier run gave it its config: it answers once a control plane has its own; "
+    "else boot it from the Talos image"
+)
 
 
 async def look(ground: Ground) -> list[Finding]:
@@ -59,6 +64,9 @@ async def _stranger(node: Node) -> Seen:
 def judge(cluster: Cluster, seen: Mapping[str, Seen], *, founded: bool) -> list[Finding]:
     found = [from_error(error) for error in seen.values() if isinstance(error, TalopsError)]
     silent = [name for name, state in seen.items() if isinstance(state, Silent)]
+    late = [] if founded else _late(cluster, silent, seen)
+    found += [warning("does not answer yet", name, LATE) for name in late]
+    silent = [name for name in silent if name not in late]
     found += _lost(silent) if founded else _not_there_yet(cluster, silent)
     waiting = sum(1 for state in seen.values() if isinstance(state, Waiting))
     configured = sum(1 for state in seen.values() if isinstance(state, Configured))
@@ -67,6 +75,13 @@ def judge(cluster: Cluster, seen: Mapping[str, Seen], *, founded: bool) -> list[
     if configured:
         found.append(passed(f"{configured} answer as nodes of this cluster"))
     return found
+
+
+def _late(cluster: Cluster, silent: list[str], seen: Mapping[str, Seen]) -> list[str]:
+    """Workers of metal that may have their config, where no control plane has one."""
+    if cluster.proxmox or not nobody_signs(cluster.control_planes, seen):
+        return []
+    return silent
 
 
 def _lost(silent: list[str]) -> list[Finding]:

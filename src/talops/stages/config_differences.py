@@ -1,0 +1,58 @@
+"""The config that a node runs beside the one it should run: the same or not, and where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.machineconfig import yamltext
+
+if TYPE_CHECKING:
+    from talops.machineconfig.generate import MachineConfig
+
+
+def same(running: str, wanted: MachineConfig) -> bool:
+    return not differing(running, wanted)
+
+
+def differing(running: str, wanted: MachineConfig) -> tuple[str, ...]:
+    """Names of the documents that differ; values are secret and stay out."""
+    if not running:
+        return ("all of it",)
+    text = wanted.to_yaml()
+    if running == text:  # as most nodes give it back, and reading YAML is slow
+        return ()
+    now, then = _documents(running), _documents(text)
+    names = [*then, *(name for name in now if name not in then)]
+    different = [name for name in names if now.get(name) != then.get(name)]
+    return tuple(
+        part
+        for name in different
+        for part in (_sections(now.get(name), then.get(name)) if name == "v1alpha1" else [name])
+    )
+
+
+def _documents(text: str) -> dict[str, object]:
+    """By identity: the order of documents means nothing to Talos."""
+    found: dict[str, object] = {}
+    for document in yamltext.load_all(text, where="machine config"):
+        if isinstance(document, dict):
+            name = document.get("name", "")
+            found[f"{document.get('kind', 'v1alpha1')}/{name}".rstrip("/")] = document
+    return found
+
+
+def _sections(now: object, then: object) -> list[str]:
+    """machine.kubelet, cluster.network …: enough to know what is meant."""
+    if not isinstance(now, dict) or not isinstance(then, dict):
+        return ["v1alpha1"]
+    found = []
+    for top in dict.fromkeys([*then, *now]):
+        ours, theirs = then.get(top), now.get(top)
+        if ours == theirs:
+            continue
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            keys = dict.fromkeys([*ours, *theirs])
+            found += [f"{top}.{key}" for key in keys if ours.get(key) != theirs.get(key)]
+        else:
+            found.append(str(top))
+    return found

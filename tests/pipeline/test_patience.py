@@ -1,0 +1,67 @@
+"""A stage that gets no answer is asked again for a while, and says so once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from talops.errors import UnreachableError
+from talops.events import Event, StepStarted, WaitProgress
+from talops.pipeline import planning
+from talops.pipeline.planning import make_plan
+
+if TYPE_CHECKING:
+    from talops.pipeline.stage import Change
+
+
+@dataclass
+class Rebooting:
+    """Answers at the last of its looks."""
+
+    reasons: list[str]
+    name: str = "apply-config"
+    independent: bool = False
+    patience: float = 60.0
+    asked: list[str] = field(default_factory=list)
+
+    async def observe(self) -> str:
+        if self.reasons:
+            self.asked.append(self.reasons.pop(0))
+            raise UnreachableError(self.asked[-1])
+        return "here"
+
+    def plan(self, facts: str) -> list[Change]:
+        assert facts == "here"
+        return []
+
+    async def apply(self, change: Change) -> None:
+        raise AssertionError(change)
+
+    async def verify(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "_PAUSE", 0.0)
+
+
+async def test_the_same_reason_is_said_once() -> None:
+    """Whatever changes is said; a poll in which nothing is new leaves no line in the record."""
+    events: list[Event] = []
+    stage = Rebooting(["refused"] * 20 + ["booting"] * 3)
+    await make_plan([stage], {}, events.append, patient=True)
+    assert len(stage.asked) == 23
+    waits = [event.reason for event in events if isinstance(event, WaitProgress)]
+    assert waits == ["refused", "booting"]
+    assert len([event for event in events if isinstance(event, StepStarted)]) == 1
+
+
+async def test_whoever_only_looks_does_not_wait() -> None:
+    """A dry run says at once that nobody answers."""
+    stage = Rebooting(["refused"] * 2)
+    with pytest.raises(UnreachableError, match="apply-config cannot begin: refused"):
+        await make_plan([stage], {}, lambda _: None, patient=False)
+    assert stage.asked == ["refused"]
