@@ -71,7 +71,7 @@ class ApplyConfig:
         self._report = report
         self._one_control_plane = asyncio.Lock()
         self._made: tuple[Fleet, dict[str, MachineConfig]] | None = None
-        # Control planes that did not take their config, or have left maintenance mode with it.
+        # Nodes that did not take their first config; control planes that left maintenance mode.
         self._refused: set[str] = set()
         self._left: set[str] = set()
         # What the last look saw, of nodes that nothing was done to since.
