@@ -13,7 +13,8 @@ from talops.lab import zstd
 from talops.lab.proxmox.checks import NETWORK_ACCESS, both, perm
 from talops.lab.proxmox.errors import failed, invalid
 from talops.lab.proxmox.routing import route
-from talops.lab.proxmox.storages import FILE_TYPES, FOLDERS, FORMATS
+from talops.lab.proxmox.storages import FOLDERS, FORMATS
+from talops.lab.proxmox.volnames import FILE_TYPES
 from talops.lab.proxmox.volumes import Volume
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from talops.lab.proxmox.checks import perm
 from talops.lab.proxmox.errors import invalid
 from talops.lab.proxmox.routing import route
+from talops.lab.proxmox.volaccess import sees_bridge
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
@@ -24,6 +25,7 @@ comments:str comments6:str gateway:str gateway6:str mtu:int:1280..65520 netmask:
 ovs_bonds:str ovs_bridge:str ovs_options:str ovs_ports:str ovs_tag:int slaves:str
 vlan-id:int:1..4094 vlan-raw-device:str
 """
+BRIDGES = ("bridge", "OVSBridge")
 MODIFY = perm("/nodes/{node}", "Sys.Modify")
 
 
@@ -50,8 +52,10 @@ def list_network(call: Call) -> list[dict[str, Any]]:
     wanted = call.get("type")
     rows = []
     for number, (name, entry) in enumerate(interfaces(call.pve, call.node).items()):
-        kinds = {"any_bridge": ("bridge", "OVSBridge"), "any_local_bridge": ("bridge", "OVSBridge")}
+        kinds = dict.fromkeys(("any_bridge", "any_local_bridge"), BRIDGES)
         if wanted and entry["type"] not in kinds.get(wanted, (wanted,)) and wanted != "include_sdn":
+            continue
+        if entry["type"] in BRIDGES and not sees_bridge(call, name, "SDN.Audit", "SDN.Use"):
             continue
         rows.append({**_shown(name, entry), "priority": number + 3})
     return rows

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from talops.lab.proxmox.checks import perm
 from talops.lab.proxmox.errors import failed, invalid
 from talops.lab.proxmox.routing import route
+from talops.lab.proxmox.volaccess import may_read, need_volume
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
@@ -182,7 +183,8 @@ def list_content(call: Call) -> list[dict[str, Any]]:
             continue
         if call.get("vmid") not in {None, volume.vmid}:
             continue
-        rows.append(_row(volume))
+        if may_read(call, volume.volid):
+            rows.append(_row(volume))
     return sorted(rows, key=lambda row: str(row["volid"]))
 
 
@@ -208,10 +210,8 @@ def full_id(call: Call) -> str:
 
 @route("GET", "/nodes/{node}/storage/{storage}/content/{volume}")
 def read_volume(call: Call) -> dict[str, Any]:
+    need_volume(call, full_id(call))
     volume = call.pve.storages.volume(full_id(call), call.node)
-    owner = bool(volume.vmid) and call.may(f"/vms/{volume.vmid}", "VM.Config.Disk")
-    if not owner:
-        call.need(f"/storage/{volume.storage}", *SEE, any_of=True)
     return {
         "path": call.pve.storages.host_path(volume),
         "size": volume.size,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox.drives import GIB
 from talops.lab.proxmox.errors import failed
+from talops.lab.proxmox.volnames import FILE_TYPES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.store import Document, Table
     from talops.lab.proxmox.volumes import Volume, Volumes
 
-FILE_TYPES = frozenset({"dir", "nfs", "cifs", "btrfs", "cephfs", "glusterfs"})
 ALWAYS_SHARED = frozenset({"nfs", "cifs", "rbd", "cephfs", "iscsi", "pbs"})
 DEFAULT_SIZE = 200 * GIB
 FOLDERS = {

@@ -8,13 +8,14 @@ from talops.lab.proxmox.disks import is_new, storage_of
 from talops.lab.proxmox.drives import is_cdrom, is_cloudinit, is_drive, parse, parse_drive
 from talops.lab.proxmox.errors import failed
 from talops.lab.proxmox.vmparams import kind, right_for
+from talops.lab.proxmox.volaccess import LOCAL_ZONE, need_volume
+from talops.lab.proxmox.volnames import read_name, split_id
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
 
 # The right depends on the value, so a key that the VM does not have asks for none.
 BY_VALUE = frozenset({"unused", "serial", "usb", "hostpci", "virtiofs"})
-READ = ("Datastore.AllocateSpace", "Datastore.Audit")
 
 
 def check_create(call: Call, config: dict[str, Any], vmid: int, pool: str | None) -> None:
@@ -23,7 +24,7 @@ def check_create(call: Call, config: dict[str, Any], vmid: int, pool: str | None
         return
     for key, value in config.items():
         if is_drive(key):
-            _check_volume(call, value)
+            _check_volume(call, value, vmid)
         else:
             _check_key(call, key, value, vmid, pool)
 
@@ -34,7 +35,7 @@ def check_update(call: Call, changes: dict[str, Any], current: dict[str, Any], v
     for key, value in changes.items():
         if is_drive(key):
             _need(call, vmid, None, *_drive_rights(value))
-            _check_volume(call, value)
+            _check_volume(call, value, vmid)
         else:
             _check_key(call, key, value, vmid, None)
         if is_drive(key) and key in current:
@@ -90,7 +91,7 @@ def _need(call: Call, vmid: int, pool: str | None, *rights: str, any_of: bool = 
     call.need(f"/vms/{vmid}", *rights, any_of=any_of)
 
 
-def _check_volume(call: Call, drive: dict[str, str]) -> None:
+def _check_volume(call: Call, drive: dict[str, str], vmid: int) -> None:
     storage = storage_of(drive)
     if drive["file"] == "cdrom":
         call.need("/", "Sys.Console")
@@ -99,26 +100,23 @@ def _check_volume(call: Call, drive: dict[str, str]) -> None:
     elif is_new(drive):
         call.need(f"/storage/{storage}", "Datastore.AllocateSpace")
     else:
-        _check_access(call, drive["file"])
+        need_volume(call, drive["file"], vmid)
     if "import-from" in drive:
-        _check_access(call, drive["import-from"])
+        _check_source(call, drive["import-from"], vmid)
 
 
-def _check_access(call: Call, volid: str) -> None:
-    """Reading a volume: the storage's files for who sees the storage, disks for who owns the VM."""
-    storage = volid.split(":", maxsplit=1)[0]
-    if call.may(f"/storage/{storage}", "Datastore.Allocate"):
-        return
-    volume = next((v for v in call.pve.storages.volumes.values() if v.volid == volid), None)
-    if volume is None or not volume.vmid:
-        call.need(f"/storage/{storage}", *READ, any_of=True)
-    elif volume.vmid != call.params.get("vmid"):
-        call.need(f"/storage/{storage}", "Datastore.Audit")
-        call.need(f"/vms/{volume.vmid}", "VM.Config.Disk")
+def _check_source(call: Call, volid: str, vmid: int) -> None:
+    """Another VM's disk is copied as in a clone; everything else is read."""
+    storage, name = split_id(volid)
+    owner = read_name(call.pve.storages.get(storage)["type"], name).owner if storage else 0
+    if owner:
+        call.need(f"/vms/{owner}", "VM.Clone")
+    else:
+        need_volume(call, volid, vmid)
 
 
 def _check_bridge(call: Call, net: str) -> None:
     options = parse(net, "model")
     if "bridge" in options:
         tag = f"/{options['tag']}" if "tag" in options else ""
-        call.need(f"/sdn/zones/localnetwork/{options['bridge']}{tag}", "SDN.Use")
+        call.need(f"{LOCAL_ZONE}/{options['bridge']}{tag}", "SDN.Use")
