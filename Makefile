@@ -8,7 +8,7 @@ STAMP := $(VENV)/.talops-stamp
 # One more than there are processors: a test that waits for a node leaves its own to another.
 WORKERS ?= $(shell echo $$(( $$(nproc) + 1 )))
 # Found, fetched or built before the tests start, so that a fresh machine shows what it is doing.
-TEST_TOOLS := tofu sops age etcd kube-apiserver helm
+TEST_TOOLS := tofu provider sops age etcd kube-apiserver helm
 
 .PHONY: help venv demo test check fmt lock docs bench chaos clean proto
 

@@ -53,7 +53,7 @@ def test_install_what_is_there(machine: Path, capsys: pytest.CaptureFixture[str]
 def test_install_unknown(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A mistyped name fails with the names that exist."""
     assert run(["tools", "install", "tofuu"]) == 1
-    assert "choose from: tofu, sops" in capsys.readouterr().err
+    assert "choose from: tofu, provider, sops" in capsys.readouterr().err
 
 
 def test_lines_are_few() -> None:

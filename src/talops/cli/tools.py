@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Find, download or build the tools that talops runs.", no_args_is_help=True)
 
 # Enough for infra, secrets and the lab; the others are fetched when something asks for them.
-USUAL = ("tofu", "sops", "age", "etcd", "kube-apiserver")
+USUAL = ("tofu", "provider", "sops", "age", "etcd", "kube-apiserver")
 
 
 def register(root: typer.Typer) -> None:
@@ -33,8 +33,8 @@ def install(
 ) -> None:
     """Make tools available: from PATH, the cache, an official release, or built from source.
 
-    Without names: tofu, sops, age, etcd, kube-apiserver; a fitting terraform on PATH stands in for
-    tofu.
+    Without names: tofu, provider, sops, age, etcd, kube-apiserver. A terraform on PATH that fits
+    takes the place of tofu.
     """
     rows = asyncio.run(_install(names))
     if output is Format.JSON:
@@ -86,11 +86,18 @@ def _row(name: str, found: Found | None) -> dict[str, Any]:
     return {
         "name": name,
         "pinned": pinned,
-        "program": found.path.name if found else None,
+        "program": _program(found) if found else None,
         "version": found.version if found else None,
         "origin": found.origin if found else None,
         "path": str(found.path) if found else None,
     }
+
+
+def _program(found: Found) -> str:
+    from talops.toolchain.catalog import PROVIDER
+    from talops.toolchain.mirror import NAMESPACE
+
+    return NAMESPACE if found.name == PROVIDER else found.path.name
 
 
 def _table(rows: list[dict[str, Any]]) -> None:

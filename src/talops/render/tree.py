@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from talops.inventory.model import Cluster
 
 # renovate: datasource=terraform-provider depName=bpg/proxmox
-PROVIDER_VERSION = "0.111.1"
+PROVIDER_VERSION = "0.112.0"
 
 # Names of the `infra:*` entries: what they run, and what a person reads in the list.
 TASKS = {

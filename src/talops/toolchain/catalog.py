@@ -8,7 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from talops.toolchain import mirror
 from talops.toolchain.version import Range
+
+PROVIDER = "provider"
 
 # Kubernetes is one module that names its parts by path; outside its own tree each of them has to
 # be replaced by the published module of the same release (v1.36.1 → v0.36.1).
@@ -75,7 +78,8 @@ def go_pin() -> GoPin:
 
 @cache
 def catalog() -> dict[str, Tool]:
-    tools = (_tofu(), _sops(), _age(), _etcd(), _kubernetes("kube-apiserver"), _kubectl(), _helm())
+    kubernetes = (_kubernetes("kube-apiserver"), _kubectl(), _helm())
+    tools = (_tofu(), _provider(), _sops(), _age(), _etcd(), *kubernetes)
     return {tool.name: tool for tool in tools}
 
 
@@ -107,6 +111,21 @@ def _tofu() -> Tool:
             (("github.com/hashicorp/hcl/v2", f"{fork} {_pins()['modules'][fork]}"),),
             "tlsmlkem=0",
         ),
+    )
+
+
+def _provider() -> Tool:
+    """No program that anybody calls: a filesystem mirror, by ways of its own (provider.py)."""
+    version = _pins()[PROVIDER]["version"]
+    module = f"github.com/bpg/{mirror.PROGRAM}"
+    return Tool(
+        PROVIDER,
+        version,
+        Range(version, f"0.{int(version.split('.')[1]) + 1}"),
+        (mirror.PROGRAM,),
+        (),
+        None,
+        Build(f"{module} v{version}", (module,)),
     )
 
 

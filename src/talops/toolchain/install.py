@@ -9,11 +9,13 @@ import shutil
 import tempfile
 import time
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError, ToolError, UnreachableError
-from talops.toolchain import catalog, golang, locate, release
+from talops.toolchain import catalog, golang, locate, mirror, provider, release
+from talops.toolchain.catalog import PROVIDER
 from talops.toolchain.events import (
     ToolProgress,
     ToolReady,
@@ -22,7 +24,6 @@ from talops.toolchain.events import (
     ToolWaiting,
 )
 from talops.toolchain.gobuild import Workshop
-from talops.toolchain.locate import Found
 from talops.waiting import NotYet, Ready, Waiting, wait_for
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from talops.events import Emit, Event
     from talops.toolchain.catalog import Tool
+    from talops.toolchain.locate import Found
 
 # `go build` uses every core while it compiles and one while it links or downloads.
 PARALLEL_BUILDS = 2
@@ -65,7 +67,7 @@ class Toolchain:
         """What is there already; nothing is fetched or built."""
         tool = self._tool(name)
         if "path" in self.ways:
-            found = await locate.on_path(tool, self.environment)
+            found = await self._given(tool)
             if found:
                 return found
         return locate.cached(tool, self.cache) if "cache" in self.ways else None
@@ -79,6 +81,11 @@ class Toolchain:
 
     async def ensure_all(self, names: Iterable[str]) -> list[Found]:
         return list(await asyncio.gather(*(self.ensure(name) for name in names)))
+
+    async def _given(self, tool: Tool) -> Found | None:
+        if tool.name == PROVIDER:
+            return provider.given(tool, self.environment, self.cache)
+        return await locate.on_path(tool, self.environment)
 
     def _tool(self, name: str) -> Tool:
         if name not in self._tools:
@@ -99,7 +106,7 @@ class Toolchain:
                     return found
         raise ToolError(
             f"no way to {tool.name} {tool.version} worked: " + "; ".join(reasons),
-            hint=f"put {tool.name} {tool.accepts} on PATH, or see the reasons above and run: "
+            hint=f"{_advice(tool)}, or see the reasons above and run: "
             f"talops tools install {tool.name}",
         )
 
@@ -113,12 +120,16 @@ class Toolchain:
             reasons.append(f"{way}: {error}")
             self.emit(ToolSkipped(tool.name, way, str(error)))
             return None
-        path = locate.directory(tool, self.cache) / tool.programs[0]
+        found = locate.cached(tool, self.cache)
+        assert found
         seconds = round(time.monotonic() - started, 1)
-        self.emit(ToolReady(tool.name, tool.version, way, str(path), seconds))
-        return Found(tool.name, tool.version, path, way)
+        self.emit(ToolReady(tool.name, tool.version, way, str(found.path), seconds))
+        return replace(found, origin=way)
 
     async def _download(self, tool: Tool, staging: Path) -> None:
+        if tool.name == PROVIDER:
+            await provider.download(self, tool, staging)
+            return
         where = release.current_platform()
         if not release.available(tool, where):
             raise ToolError(f"no pinned SHA-256 for {where}")
@@ -146,6 +157,8 @@ class Toolchain:
             go = await self._go(tool)
             workshop = Workshop(go, catalog.go_pin().version, self.environment, report)
             await workshop.compile(tool, staging)
+        if tool.name == PROVIDER:
+            mirror.lay(staging / tool.programs[0], staging, tool.version)
 
     async def _go(self, tool: Tool) -> Path:
         async with self._lock("go"):
@@ -195,6 +208,12 @@ async def _try_lock(handle: int) -> Ready[None] | NotYet:
     except BlockingIOError:
         return NotYet("the lock is taken")
     return Ready(None)
+
+
+def _advice(tool: Tool) -> str:
+    if tool.name == PROVIDER:
+        return f"point {provider.MIRROR} at a mirror that holds {mirror.NAMESPACE} {tool.version}"
+    return f"put {tool.name} {tool.accepts} on PATH"
 
 
 def _move_into_place(staging: Path, final: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.errors import ToolError
-from talops.toolchain import process, version
+from talops.toolchain import mirror, process, version
+from talops.toolchain.catalog import PROVIDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,9 @@ ANSWER_SECONDS = 20
 
 @dataclass(frozen=True)
 class Found:
-    """A usable tool. `origin` is path, cache, release or build."""
+    """A usable tool. `origin` is path, given, cache, release or build; a provider is found as the
+    directory of its mirror.
+    """
 
     name: str
     version: str
@@ -44,6 +47,9 @@ def default_cache(environment: Mapping[str, str]) -> Path:
 
 def cached(tool: Tool, cache: Path) -> Found | None:
     folder = directory(tool, cache)
+    if tool.name == PROVIDER:
+        held = mirror.holds(folder, tool.version)
+        return Found(tool.name, tool.version, folder, "cache") if held else None
     if all(os.access(folder / program, os.X_OK) for program in tool.programs):
         return Found(tool.name, tool.version, folder / tool.programs[0], "cache")
     return None
