@@ -1,4 +1,4 @@
-"""The calls that a plan makes in the life of a VM, as the provider makes them."""
+"""The calls that a plan makes in the life of a VM, as the provider makes them (0.112.0)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def life_of_a_vm(client: Client, url: str) -> None:
     await client.ask("GET", "nodes/pve/query-url-metadata", {"url": url})
     await storage.download(client, "pve", ISO, url)
     await tasks.run(client, "POST", "nodes/pve/qemu", CONFIG)
-    await client.get(f"{here}/config")
+    await read(client, here)
     await tasks.run(client, "POST", f"{here}/status/start")
     await client.ask("PUT", f"{here}/config", {"name": "demo-cp-1", "tags": "demo;talos"})
     await client.ask("PUT", f"{here}/config", {"ide3": f"file={ISO},media=cdrom,"})
@@ -29,6 +29,14 @@ async def life_of_a_vm(client: Client, url: str) -> None:
     await tasks.run(client, "POST", f"{here}/status/stop")
     await tasks.run(client, "DELETE", here, {"purge": 1, "destroy-unreferenced-disks": 1})
     await storage.remove(client, "pve", ISO)
+
+
+async def read(client: Client, here: str) -> None:
+    """Its config names no formats, so each disk is asked for its own."""
+    config = await client.get(f"{here}/config")
+    for drive in ("efidisk0", "scsi0"):
+        volume = str(config[drive]).split(",", maxsplit=1)[0]
+        await client.get(f"nodes/pve/storage/{volume.split(':')[0]}/content/{volume}")
 
 
 CONFIG = {

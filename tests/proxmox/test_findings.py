@@ -94,7 +94,8 @@ def test_rights_on_a_pool_are_enough_for_its_vms() -> None:
     wanted = plan([vm(pool="k8s")])
     held = facts(wanted).permissions
     assert not isinstance(held, Unread)
-    moved = {**held, "/vms": {"VM.Audit": True}, "/pool/k8s": {**held["/vms"], "Pool.Audit": True}}
+    pool = {**held["/vms"], **held["/pool/k8s"]}
+    moved = {**held, "/vms": {"VM.Audit": True}, "/pool/k8s": pool}
     assert findings(wanted, facts(wanted, permissions=moved)) == []
 
 

@@ -10,7 +10,7 @@ from tests.proxmox.conftest import plan, vm
 from tests.proxmox.healthy import CERTIFICATE, NOW, P, Row, judge, names, without
 
 from talops.proxmox.facts import Unread
-from talops.proxmox.rights import VM_RIGHTS
+from talops.proxmox.needs import VM_RIGHTS
 
 API: list[Row] = [
     (P, {"version": Unread("no answer")}, "api", "error", "no answer", "proxmox_api_url"),
@@ -111,6 +111,25 @@ RIGHTS: list[Row] = [
         "error",
         "SDN.Use",
         "TalopsBridges",
+    ),
+    (
+        P,
+        {
+            "permissions": without(P, "/sdn/zones/localnetwork/vmbr0", "SDN.Use"),
+            "interfaces": (),
+        },
+        "bridge",
+        "error",
+        "host pve shows no bridge vmbr0: talops@pve!talops may not see it",
+        "grant SDN.Use on /sdn/zones/localnetwork/vmbr0",
+    ),
+    (
+        P,
+        {"permissions": without(P, "/storage/local-lvm", "Datastore.Audit")},
+        "privilege",
+        "error",
+        "Datastore.Audit (read the VMs' disks)",
+        "pveum acl modify /storage/local-lvm",
     ),
     (
         P,

@@ -16,12 +16,13 @@ from talops.proxmox.check import findings, look
 from talops.proxmox.client import Client, Token
 from talops.proxmox.prepare import Asked, do, nothing, plan
 from talops.proxmox.prepare import look as survey
-from talops.proxmox.rights import Need, needs
+from talops.proxmox.rights import needs
 
 if TYPE_CHECKING:
     from tests.proxmox.conftest import Lab
 
     from talops.proxmox.check import Finding
+    from talops.proxmox.needs import Need
     from talops.proxmox.wanted import Wanted
     from talops.redaction import Secret
 

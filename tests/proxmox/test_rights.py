@@ -9,9 +9,10 @@ from tests.proxmox.conftest import plan, vm
 
 from talops.proxmox import pveum
 from talops.proxmox.rights import Grant, grants, needs, roles, spoken
-from talops.proxmox.wanted import Managed, WantedImage
+from talops.proxmox.wanted import Managed, WantedImage, WantedTemplate
 
 TEMPLATE_IMAGE = WantedImage("pve", "local", "import", "x.qcow2", for_template=True)
+TEMPLATE = WantedTemplate("base", 9000, "pve", "v1.13.9", "ab" * 32, "vmbr0")
 
 ROWS: list[tuple[str, dict[str, Any], set[tuple[str, str]], set[tuple[str, str]]]] = [
     (
@@ -21,6 +22,7 @@ ROWS: list[tuple[str, dict[str, Any], set[tuple[str, str]], set[tuple[str, str]]
             ("/vms", "VM.Allocate"),
             ("/vms", "VM.Config.Cloudinit"),
             ("/storage/local-lvm", "Datastore.AllocateSpace"),
+            ("/storage/local-lvm", "Datastore.Audit"),
             ("/storage/local", "Datastore.AllocateTemplate"),
             ("/storage/local", "Datastore.Allocate"),
             ("/nodes/pve", "Sys.AccessNetwork"),
@@ -41,15 +43,47 @@ ROWS: list[tuple[str, dict[str, Any], set[tuple[str, str]], set[tuple[str, str]]
         "two hosts",
         {"vms": (vm(), vm("demo-w-1", host="pve2", vm_id=121)), "hosts": ("pve", "pve2")},
         {("/vms", "VM.Migrate"), ("/", "Sys.Audit"), ("/nodes/pve2", "Sys.Audit")},
-        set(),
+        {("/nodes/pve", "Sys.AccessNetwork"), ("/nodes/pve2", "Sys.AccessNetwork")},
     ),
     (
         "a GPU",
         {"vms": (vm(gpus=("gpu0",)),)},
-        {("/mapping/pci/gpu0", "Mapping.Use"), ("/", "Sys.Audit")},
+        {("/mapping/pci/gpu0", "Mapping.Use")},
+        {("/mapping/pci/gpu0", "Mapping.Audit"), ("/", "Sys.Audit")},
+    ),
+    (
+        "a GPU, and no start order",
+        {"vms": (vm(gpus=("gpu0",)),), "startup_order": False},
+        {("/", "Sys.Audit")},
+        {("/", "Sys.Modify")},
+    ),
+    (
+        "a pool",
+        {"vms": (vm(pool="k8s"),)},
+        {("/pool/k8s", "Pool.Audit"), ("/pool/k8s", "Pool.Allocate")},
         set(),
     ),
-    ("a pool", {"vms": (vm(pool="k8s"),)}, {("/pool/k8s", "Pool.Audit")}, set()),
+    (
+        "disks and images on one storage",
+        {"vms": (vm(storage="local"),)},
+        {("/storage/local", "Datastore.AllocateSpace"), ("/storage/local", "Datastore.Allocate")},
+        {("/storage/local", "Datastore.Audit")},
+    ),
+    (
+        "a template whose card has no tag",
+        {"vms": (vm(vlan=20),), "template": TEMPLATE, "images": (TEMPLATE_IMAGE,)},
+        {
+            ("/sdn/zones/localnetwork/vmbr0", "SDN.Use"),
+            ("/sdn/zones/localnetwork/vmbr0/20", "SDN.Use"),
+        },
+        {("/storage/local", "Datastore.Allocate")},
+    ),
+    (
+        "a bridge of layer 01 that VMs use by a tag",
+        {"vms": (vm(vlan=20),), "managed": Managed(bridges=frozenset({("pve", "vmbr0")}))},
+        {("/sdn/zones/localnetwork/vmbr0/20", "SDN.Use")},
+        {("/sdn/zones/localnetwork/vmbr0", "SDN.Audit")},
+    ),
     ("the guest agent", {"guest_agent": True}, {("/vms", "VM.GuestAgent.Audit")}, set()),
     (
         "what layer 01 manages",
@@ -65,14 +99,16 @@ ROWS: list[tuple[str, dict[str, Any], set[tuple[str, str]], set[tuple[str, str]]
         },
         {
             ("/nodes/pve", "Sys.Modify"),
+            ("/sdn/zones/localnetwork/vmbr1", "SDN.Audit"),
             ("/storage", "Datastore.Allocate"),
+            ("/storage/fast", "Datastore.Allocate"),
             ("/pool/k8s", "Pool.Allocate"),
             ("/access", "Sys.Modify"),
             ("/access/realm/pve", "Realm.AllocateUser"),
             ("/access/groups", "User.Modify"),
             ("/vms", "Permissions.Modify"),
         },
-        set(),
+        {("/pool/k8s", "Pool.Audit")},
     ),
 ]
 
@@ -105,6 +141,24 @@ def test_no_role_says_more_than_its_path_needs() -> None:
     assert {g.path for g in grants(asked, "T") if g.role == "TImages"} == {"/storage/local"}
     assert Grant("/", "THost", propagate=False) in grants(asked, "T")
     assert Grant("/vms", "TVMs", propagate=True) in grants(asked, "T")
+
+
+def test_a_privilege_of_some_paths_has_a_role_of_its_own() -> None:
+    """The storage that holds images as well is readable without Datastore.Audit."""
+    asked = needs(plan((vm(), vm("demo-cp-2", storage="local"))))
+    made = roles(asked, "T")
+    assert made["TDisks"] == {"Datastore.AllocateSpace"}
+    assert made["TDisksAudit"] == {"Datastore.Audit"}
+    given = {(g.path, g.role) for g in grants(asked, "T")}
+    assert ("/storage/local-lvm", "TDisksAudit") in given
+    assert ("/storage/local", "TDisksAudit") not in given
+
+
+def test_an_entry_below_the_vms_does_not_hide_their_rights() -> None:
+    """Who may grant rights on one VM must still be able to read it."""
+    managed = Managed(acl_paths=frozenset({"/vms/500"}))
+    given = grants(needs(plan(managed=managed)), "T")
+    assert {g.role for g in given if g.path == "/vms/500"} == {"TGranting", "TVMs"}
 
 
 def test_an_older_proxmox_gets_the_older_name() -> None:

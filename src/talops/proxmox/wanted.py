@@ -46,6 +46,7 @@ class WantedTemplate:
     host: str
     version: str
     schematic: str
+    bridge: str = ""  # of its network card
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,7 @@ def _template(cluster: Cluster, proxmox: Proxmox) -> WantedTemplate | None:
         host=proxmox.node,
         version=cluster.talos_version,
         schematic=template_node(cluster).image.schematic,
+        bridge=proxmox.advanced.network_bridge,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.proxmox.check.finding import Finding, unread
 from talops.proxmox.facts import Unread
+from talops.proxmox.needs import LOCAL_ZONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +29,7 @@ def networks(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
             continue  # said elsewhere, or made by layer 01
         found = known.get((host, name))
         if found is None:
-            yield _absent(host, name, [i.name for h, i in _of(known, host)])
+            yield _absent(facts, host, name, [i.name for h, i in _of(known, host)])
         else:
             yield from _usable(found, tag)
 
@@ -37,13 +38,31 @@ def _of(known: dict[tuple[str, str], Interface], host: str) -> list[tuple[str, I
     return [(where, interface) for (where, _), interface in known.items() if where == host]
 
 
-def _absent(host: str, name: str, there: list[str]) -> Finding:
+def _absent(facts: Facts, host: str, name: str, there: list[str]) -> Finding:
+    if not _shown(facts, name):
+        return Finding(
+            "bridge",
+            f"host {host} shows no bridge {name}: {facts.who} may not see it, if it exists",
+            f"grant SDN.Use on {LOCAL_ZONE}/{name} as named above, then check again",
+            host,
+        )
     listed = f"there are: {', '.join(sorted(there))}" if there else "it has none"
     return Finding(
         "bridge",
         f"host {host} has no bridge {name}; {listed}",
         "correct proxmox_vm_advanced.network_bridge, or list the bridge under hypervisors.nodes",
         host,
+    )
+
+
+def _shown(facts: Facts, name: str) -> bool:
+    """Proxmox leaves a bridge out for whoever has no right on it or on one of its tags."""
+    held = {} if isinstance(facts.permissions, Unread) else facts.permissions
+    path = f"{LOCAL_ZONE}/{name}"
+    return any(
+        {"SDN.Use", "SDN.Audit"} & set(privileges)
+        for each, privileges in held.items()
+        if each == path or each.startswith(f"{path}/")
     )
 
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from talops.proxmox.facts import Facts, Held
-    from talops.proxmox.rights import Grant, Need
+    from talops.proxmox.needs import Need
+    from talops.proxmox.rights import Grant
     from talops.proxmox.wanted import Wanted
 
 ROLE_PREFIX = "Talops"
