@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
+from tests.proxmox.stale import Stale
 
 from talops.lab.proxmox.hypervisor import token_secret
 from talops.lab.world import World
@@ -78,6 +80,15 @@ async def running(directory: Path, spec: LabSpec | None = None) -> AsyncIterator
 async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
     async with running(tmp_path / "lab") as found:
         yield found
+
+
+@pytest.fixture
+async def stale(lab: Lab) -> AsyncIterator[Client]:
+    """As root, where pvestatd does not run."""
+    context = lab.world.authority.client_context()
+    transport = Stale(httpx.AsyncHTTPTransport(verify=context))
+    async with Client(lab.access(), transport=transport) as client:
+        yield client
 
 
 @pytest.fixture

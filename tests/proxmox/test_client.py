@@ -141,3 +141,17 @@ async def test_a_failed_task_is_an_error_with_its_log(lab: Lab, root: Client) ->
     with pytest.raises(TalopsError, match="task download failed") as caught:
         await tasks.run(root, "POST", path, given)
     assert "its last lines" in str(caught.value.hint)
+
+
+async def test_booleans_are_sent_as_proxmox_takes_them() -> None:
+    """Recorded from 9.2: `true`, `yes` and `TRUE` are refused with 400, 1 and 0 are taken."""
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.url.query.decode() or request.content.decode())
+        return httpx.Response(200, json={"data": None})
+
+    client = Client(PLACE, transport=httpx.MockTransport(answer))
+    await client.ask("POST", "x", {"start": True, "map": ["a", "b"]})
+    await client.get("x", full=False)
+    assert seen == ["start=1&map=a&map=b", "full=0"]

@@ -11,7 +11,7 @@ from tests.proxmox.conftest import plan, running, vm
 from talops.lab.faults import Fault
 from talops.lab.spec import LabSpec, cluster
 from talops.proxmox import guests, tasks
-from talops.proxmox.check import findings, look
+from talops.proxmox.check import findings, look, observe
 from talops.proxmox.client import Access, Client, Token
 from talops.proxmox.facts import Unread
 from talops.redaction import Secret
@@ -131,3 +131,15 @@ async def test_what_could_not_be_read_is_not_nothing(lab: Lab) -> None:
     facts = await look(lab.access(), P)
     assert isinstance(facts.interfaces, Unread)
     assert [each.rule for each in findings(P, facts)] == ["unread"]
+
+
+async def test_a_vm_is_what_its_config_says(lab: Lab, root: Client, stale: Client) -> None:
+    """A list that is seconds old, or empty but for VMIDs, makes no VM another one."""
+    given = {"vmid": 111, "name": "demo-cp-1", "tags": "demo;talos", "cores": 2, "memory": 4096}
+    await tasks.run(root, "POST", "nodes/pve/qemu", {**given, "net0": f"virtio={P.vms[0].mac}"})
+    await tasks.run(root, "POST", "nodes/pve/qemu/111/status/start")
+    (fresh,) = await guests.guests(root)
+    assert (fresh.name, fresh.running, fresh.cores, fresh.memory) == ("demo-cp-1", True, 2, 4 << 30)
+    assert await guests.guests(stale) == (fresh,)
+    facts = await observe(stale, P)
+    assert not {"vmid", "mac", "leftover"} & {each.rule for each in findings(P, facts)}

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.proxmox.conftest import running
 
-from talops.errors import ConflictError, DeniedError, PreflightError, TalopsError
+from talops.errors import (
+    ConflictError,
+    DeniedError,
+    PreflightError,
+    TalopsError,
+    WaitTimeoutError,
+)
 from talops.lab.faults import Fault
+from talops.lab.proxmox.vms import Vm
 from talops.lab.spec import STORAGES, HypervisorSpec, LabSpec, NodeSpec, StorageSpec, cluster
 from talops.proxmox import tasks
 from talops.proxmox.client import Client
 from talops.proxmox.marks import TAG, Mark, read_mark
-from talops.proxmox.templates import Hardware, Recipe, build, listed, remove
+from talops.proxmox.template_build import build
+from talops.proxmox.templates import Hardware, Recipe, listed, remove
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,16 +75,47 @@ async def test_an_iso_template_boots_the_iso(lab: Lab, root: Client) -> None:
     assert config["boot"] == "order=scsi0;ide3"
 
 
-async def test_a_half_made_template_is_made_anew(lab: Lab, root: Client) -> None:
+async def test_a_second_build_does_not_trust_the_list(lab: Lab, stale: Client) -> None:
+    """A list without names and template flags once made it remove a finished template."""
+    await build(stale, recipe(lab), lambda _: None)
+    before = len(lab.pve.tasks.table.values())
+    for vm_id in (9000, None):
+        assert (await build(stale, recipe(lab, vm_id=vm_id), lambda _: None)).vm_id == 9000
+    assert len(lab.pve.tasks.table.values()) == before
+    assert [(t.name, t.ours) for t in await listed(stale)] == [("talos-v1.13.9-base", True)]
+
+
+async def test_two_builds_at_once_make_one_template(lab: Lab, root: Client) -> None:
+    """The second waits for the VM of the first, or finds its file; nothing is removed."""
+    both = (build(root, recipe(lab), lambda _: None) for _ in range(2))
+    made = await asyncio.gather(*both)
+    assert [each.vm_id for each in made] == [9000, 9000]
+    assert [t.vm_id for t in await listed(root)] == [9000]
+    began = [task.kind for task in lab.pve.tasks.table.values()]
+    assert not {"qmdestroy", "imgdel"} & set(began)
+
+
+async def test_a_half_made_template_is_finished(lab: Lab, root: Client) -> None:
     """A run that was killed between the VM and its becoming a template."""
     path = "/nodes/pve/qemu/9000/template"
     lab.world.faults.add(Fault(kind="error", path=path, status=500, times=1))
     with pytest.raises(TalopsError):
         await build(root, recipe(lab), lambda _: None)
     said: list[str] = []
+    disk = (await root.get("nodes/pve/qemu/9000/config"))["scsi0"]
     await build(root, recipe(lab), said.append)
     assert "half made" in said[0]
     assert [t.vm_id for t in await listed(root)] == [9000]
+    made = (await root.get("nodes/pve/qemu/9000/config"))["scsi0"]
+    assert made == disk.replace("vm-9000", "base-9000")
+
+
+async def test_a_creation_that_never_ends_is_named(lab: Lab, root: Client) -> None:
+    """A host that lost power while it created the VM leaves the lock behind."""
+    lab.pve.vms.put("9000", Vm(9000, "pve", {"lock": "create"}))
+    with pytest.raises(WaitTimeoutError, match=r"VM 9000 is locked \(create\)"):
+        await build(root, recipe(lab), lambda _: None, longest=0)
+    assert "9000" in lab.pve.vms
 
 
 async def test_every_host_gets_its_own(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.tofu.world import node
 
 from talops.errors import DeniedError, UnreachableError
 from talops.redaction import Secret
-from talops.tofu.attached import Access, disk_slots, lost_vms, read_attached
+from talops.tofu.attached import Access, disk_slots, find_lost, lost_vms, read_attached
 from talops.tofu.plan import VM, Change
 
 if TYPE_CHECKING:
@@ -40,17 +40,23 @@ def change(vm_id: int) -> Change:
 
 @pytest.fixture
 def proxmox() -> Iterator[str]:
-    """Answers two questions, with the right token only."""
+    """Answers with the right token only; its list is that of a host without pvestatd."""
+    rows = [{"vmid": vm_id, "node": "pve2", "type": "qemu"} for vm_id in (101, 103, 104)]
     answers: dict[str, Any] = {
-        "/api2/json/cluster/resources?type=vm": [{"vmid": 101, "node": "pve2"}],
+        "/api2/json/cluster/resources?type=vm": rows,
         "/api2/json/nodes/pve2/qemu/101/config": CONFIG,
+        "/api2/json/nodes/pve2/qemu/103/config": {"name": "w-1"},
     }
+    gone = "/api2/json/nodes/pve2/qemu/104/config"
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             allowed = self.headers.get("Authorization") == "PVEAPIToken=u@pve!t=right"
             body = json.dumps({"data": answers.get(self.path) if allowed else None}).encode()
-            self.send_response(200 if allowed else 401)
+            if self.path == gone:
+                self.send_response(500, "Configuration file 'x/104.conf' does not exist")
+            else:
+                self.send_response(200 if allowed else 401)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -74,10 +80,15 @@ def test_slots() -> None:
 
 async def test_read(proxmox: str) -> None:
     """A VM is looked up where it is now; one that Proxmox does not show stays unknown."""
-    found = await read_attached(
-        Access(proxmox, token=Secret("u@pve!t=right")), [change(101), change(102)]
-    )
+    access = Access(proxmox, token=Secret("u@pve!t=right"))
+    found = await read_attached(access, [change(101), change(102), change(104)])
     assert found == {101: frozenset({"scsi0", "scsi4", "virtio1"})}
+
+
+async def test_a_lost_vm_is_known_by_its_config(proxmox: str) -> None:
+    """The list need not have its name yet; one that is gone by then is nobody's."""
+    access = Access(proxmox, token=Secret("u@pve!t=right"))
+    assert await find_lost(access, [change(103), change(104)]) == {"vm.103": "pve2/103"}
 
 
 async def test_denied_is_not_empty(proxmox: str) -> None:

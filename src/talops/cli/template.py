@@ -86,7 +86,7 @@ def _register_schematic(place: Place) -> None:
 
 async def _build(access: Access, wanted: list[Recipe]) -> list[Template]:
     from talops.proxmox.client import Client
-    from talops.proxmox.templates import build
+    from talops.proxmox.template_build import build
 
     async with Client(access) as client:
         return [await build(client, recipe, note) for recipe in wanted]

@@ -91,7 +91,7 @@ class Client:
     async def ask(self, method: str, path: str, params: Mapping[str, Any] | None = None) -> Any:
         sent: dict[str, Any] = {}
         if params:
-            sent = {"params": params} if method in READS else {"data": params}
+            sent = {"params" if method in READS else "data": _wire(params)}
         if self._csrf and method != "GET":
             sent["headers"] = {"CSRFPreventionToken": self._csrf}
         where = f"{self.access.base}{path}"
@@ -139,6 +139,11 @@ class Client:
             where=where,
             hint="check proxmox_api_url, the network and that pveproxy runs on the host",
         )
+
+
+def _wire(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Proxmox takes 1 and 0 for booleans, and refuses `true`."""
+    return {key: int(v) if isinstance(v, bool) else v for key, v in params.items()}
 
 
 def _trust(access: Access) -> ssl.SSLContext | bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import ConflictError, DeniedError, TalopsError
 from talops.proxmox.answers import MissingError
 from talops.proxmox.facts import Guest
 from talops.proxmox.properties import indexed, parse
+from talops.proxmox.wanted import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,11 +17,17 @@ if TYPE_CHECKING:
     from talops.proxmox.client import Client
 
 AT_ONCE = 8
+KNOWN = frozenset({"running", "stopped"})
+DEFAULT_MEMORY = 512  # MiB
 FIXED = frozenset({"bridge", "firewall", "link_down", "mtu", "queues", "rate", "tag", "trunks"})
 
 
 async def guests(client: Client) -> tuple[Guest, ...]:
-    """All that the caller may see, each with its configuration."""
+    """All that the caller may see, by VMID.
+
+    The list says which there are, and nothing else that could be relied on: what it tells of a VM
+    is up to ten seconds old, and missing where Proxmox' pvestatd does not run.
+    """
     rows = await client.get("cluster/resources", type="vm")
     gate = asyncio.Semaphore(AT_ONCE)
 
@@ -30,35 +36,52 @@ async def guests(client: Client) -> tuple[Guest, ...]:
             return await _with_config(client, row)
 
     found = await asyncio.gather(*(read(row) for row in rows))
-    return tuple(guest for guest in found if guest)
+    return tuple(sorted((guest for guest in found if guest), key=lambda guest: guest.vm_id))
 
 
 async def _with_config(client: Client, row: dict[str, Any]) -> Guest | None:
+    place = f"nodes/{row['node']}/{row['type']}/{row['vmid']}"
     try:
-        config = await client.get(f"nodes/{row['node']}/{row['type']}/{row['vmid']}/config")
+        config = await client.get(f"{place}/config")
+        if row.get("status") not in KNOWN:
+            row = {**row, **await client.get(f"{place}/status/current")}
     except MissingError:
         return None  # removed since it was listed
     except DeniedError:
-        return replace(_guest(row, {}), macs=None)
+        return _unreadable(row)
     return _guest(row, config)
 
 
-def _guest(row: dict[str, Any], config: dict[str, Any]) -> Guest:
-    nets = [parse(text, "model") for text in indexed(config, "net")]
-    tags = str(row.get("tags") or config.get("tags") or "").replace(",", ";")
+def _unreadable(row: dict[str, Any]) -> Guest:
     return Guest(
         vm_id=int(row["vmid"]),
         name=str(row.get("name", "")),
         host=row["node"],
         running=row.get("status") == "running",
         template=bool(row.get("template")),
-        tags=frozenset(tag for tag in tags.split(";") if tag),
         cores=int(row.get("maxcpu", 0)),
         memory=int(row.get("maxmem", 0)),
+        macs=None,
+    )
+
+
+def _guest(row: dict[str, Any], config: dict[str, Any]) -> Guest:
+    nets = [parse(text, "model") for text in indexed(config, "net")]
+    tags = str(config.get("tags", "")).replace(",", ";")
+    return Guest(
+        vm_id=int(row["vmid"]),
+        name=str(config.get("name") or config.get("hostname", "")),
+        host=row["node"],
+        running=row.get("status") == "running",
+        template=bool(config.get("template")),
+        tags=frozenset(tag for tag in tags.split(";") if tag),
+        cores=int(config.get("cores", 1)) * int(config.get("sockets", 1)),
+        memory=int(parse(config.get("memory", DEFAULT_MEMORY), "current")["current"]) * MIB,
         macs=frozenset(mac for net in nets for mac in _macs(net)),
         addresses=frozenset(_addresses(config, nets)),
         devices=tuple(_devices(config)),
         description=str(config.get("description", "")),
+        lock=str(config.get("lock", "")),
     )
 
 

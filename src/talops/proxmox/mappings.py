@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 async def mappings(client: Client) -> tuple[PciMapping, ...]:
     """Those that the caller may see."""
-    return tuple(
+    found = (
         PciMapping(row["id"], tuple(_device(text) for text in row.get("map", ())))
         for row in await client.get("cluster/mapping/pci")
     )
+    return tuple(sorted(found, key=lambda each: each.name))
 
 
 def _device(text: str) -> tuple[str, str, str]:

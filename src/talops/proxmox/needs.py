@@ -70,8 +70,9 @@ def _vms(wanted: Wanted) -> Iterator[Need]:
     pools = sorted({vm.pool for vm in wanted.vms if vm.pool})
     every = pools and all(vm.pool for vm in wanted.vms)
     for privilege, why in rights.items():
-        # Rights on a pool reach its VMs, also those to come; the template is in none.
-        usable = every and privilege not in {"VM.Clone", "VM.Audit"}
+        # Rights on a pool reach its VMs, also those to come; the template is in none. Tags are
+        # checked on the VM itself, before it joins its pool.
+        usable = every and privilege not in {"VM.Clone", "VM.Audit", "VM.Config.Options"}
         instead = tuple((f"/pool/{pool}", (privilege,)) for pool in pools) if usable else ()
         yield Need("/vms", privilege, why, "VMs", deep=True, instead=instead)
     for pool in pools:

@@ -18,7 +18,8 @@ async def version(client: Client) -> str:
 
 
 async def hosts(client: Client) -> tuple[Host, ...]:
-    return tuple(_host(row) for row in await client.get("nodes"))
+    found = (_host(row) for row in await client.get("nodes"))
+    return tuple(sorted(found, key=lambda host: host.name))
 
 
 def _host(row: dict[str, Any]) -> Host:
@@ -35,7 +36,7 @@ async def interfaces(client: Client, host: str) -> tuple[Interface, ...]:
     rows = await client.get(f"nodes/{host}/network")
     # Virtual networks of the SDN are listed only on demand.
     rows += await client.get(f"nodes/{host}/network", type="vnet")
-    return tuple(_interface(host, row) for row in rows)
+    return tuple(sorted((_interface(host, row) for row in rows), key=lambda each: each.name))
 
 
 def _interface(host: str, row: dict[str, Any]) -> Interface:
@@ -56,7 +57,7 @@ async def devices(client: Client, host: str) -> tuple[Device, ...]:
     rows = await client.ask(
         "GET", f"nodes/{host}/hardware/pci", {"pci-class-blacklist": NO_CLASS_HIDDEN}
     )
-    return tuple(_device(host, row) for row in rows)
+    return tuple(sorted((_device(host, row) for row in rows), key=lambda each: each.path))
 
 
 def _device(host: str, row: dict[str, Any]) -> Device:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 async def storages(client: Client, host: str) -> tuple[Storage, ...]:
     """Those that the caller may see; Proxmox leaves the others out without a word."""
-    return tuple(_storage(host, row) for row in await client.get(f"nodes/{host}/storage"))
+    found = (_storage(host, row) for row in await client.get(f"nodes/{host}/storage"))
+    return tuple(sorted(found, key=lambda each: each.name))
 
 
 def _storage(host: str, row: dict[str, Any]) -> Storage:

@@ -13,7 +13,7 @@ from talops.tofu.plan import VM
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import httpx
 
@@ -25,7 +25,13 @@ _NOT_A_DISK = re.compile(r"media=cdrom|cloudinit|^none\b")
 SECONDS = 15
 CREATION_SECONDS = 120
 AT_ONCE = 8
-OK, FORBIDDEN = 200, (401, 403)
+# Of a VM whose name, tags and disks are still to come.
+YOUNG = frozenset({"create", "clone"})
+OK, FORBIDDEN, FAILED = 200, (401, 403), 500
+
+
+class GoneError(TalopsError):
+    """A VM that was listed a moment ago."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +63,7 @@ async def read_attached(access: Access, changes: Sequence[Change]) -> dict[int, 
         return {}
     async with _client(access) as client:
         await _log_in(client, access)
-        listed = await _ask(client, "GET", "cluster/resources", params={"type": "vm"})
-        homes = {vm["vmid"]: vm["node"] for vm in listed if vm.get("vmid") in existing}
-        gate = asyncio.Semaphore(AT_ONCE)
-
-        async def slots(vm_id: int, node: str) -> tuple[int, frozenset[str]]:
-            async with gate:
-                config = await _ask(client, "GET", f"nodes/{node}/qemu/{vm_id}/config")
-            return vm_id, disk_slots(config)
-
-        return dict(await asyncio.gather(*(slots(*home) for home in homes.items())))
+        return {vm["vmid"]: disk_slots(vm) for vm in await _configs(client, existing)}
 
 
 async def find_lost(access: Access, changes: Sequence[Change]) -> dict[str, str]:
@@ -74,22 +71,46 @@ async def find_lost(access: Access, changes: Sequence[Change]) -> dict[str, str]
 
     A VMID that somebody else's VM has is none of ours: creating it will fail, as it should.
     """
+    wanted = {change.vm_id for change in changes}
     async with _client(access) as client:
         await _log_in(client, access)
 
-        async def named() -> Ready[list[dict[str, Any]]] | NotYet:
-            listed = await _ask(client, "GET", "cluster/resources", params={"type": "vm"})
-            wanted = {change.vm_id for change in changes}
-            young = [vm["vmid"] for vm in listed if vm["vmid"] in wanted and _nameless(vm)]
-            return NotYet(f"VM {young[0]} is still being created") if young else Ready(listed)
+        async def whole() -> Ready[list[dict[str, Any]]] | NotYet:
+            found = await _configs(client, wanted)
+            young = [vm["vmid"] for vm in found if vm["vmid"] in wanted and vm.get("lock") in YOUNG]
+            return NotYet(f"VM {young[0]} is still being created") if young else Ready(found)
 
-        listed = await wait_for(
+        found = await wait_for(
             "VMs of an earlier run",
-            named,
+            whole,
             timeout=CREATION_SECONDS,
             hint="look at the tasks of that VM in Proxmox, then run the same command again",
         )
-    return lost_vms(listed, changes)
+    return lost_vms(found, changes)
+
+
+async def _configs(
+    client: httpx.AsyncClient, wanted: Collection[int | None]
+) -> list[dict[str, Any]]:
+    """The configs of these VMs, or of all where any VMID will do, with `vmid` and `node`.
+
+    What the list itself says of a VM is seconds old, or missing: it only tells which there are.
+    """
+    listed = await _ask(client, "GET", "cluster/resources", params={"type": "vm"})
+    rows = [vm for vm in listed if vm.get("type", "qemu") == "qemu"]
+    rows = [vm for vm in rows if None in wanted or vm["vmid"] in wanted]
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def read(vm_id: int, node: str) -> dict[str, Any] | None:
+        async with gate:
+            try:
+                config = await _ask(client, "GET", f"nodes/{node}/qemu/{vm_id}/config")
+            except GoneError:
+                return None
+        return {**config, "vmid": vm_id, "node": node}
+
+    found = await asyncio.gather(*(read(vm["vmid"], vm["node"]) for vm in rows))
+    return [config for config in found if config is not None]
 
 
 def lost_vms(listed: Sequence[Mapping[str, Any]], changes: Sequence[Change]) -> dict[str, str]:
@@ -99,11 +120,6 @@ def lost_vms(listed: Sequence[Mapping[str, Any]], changes: Sequence[Change]) -> 
         if len(same) == 1:
             found[change.address] = f"{same[0]['node']}/{same[0]['vmid']}"
     return found
-
-
-def _nameless(vm: Mapping[str, Any]) -> bool:
-    """A VM gets its name at the end of its creation."""
-    return vm.get("name") in {None, "", f"VM {vm['vmid']}"}
 
 
 def _fits(vm: Mapping[str, Any], vm_id: int | None) -> bool:
@@ -146,6 +162,8 @@ async def _ask(client: httpx.AsyncClient, method: str, path: str, **more: Any) -
         raise DeniedError(
             f"Proxmox says no: {answer.reason_phrase}", where=where, hint="talops host check"
         )
+    if answer.status_code == FAILED and "does not exist" in answer.reason_phrase:
+        raise GoneError(f"Proxmox says: {answer.reason_phrase}", where=where)
     if answer.status_code != OK:
         raise TalopsError(
             f"Proxmox says {answer.status_code} {answer.reason_phrase}",

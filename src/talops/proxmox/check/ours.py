@@ -17,7 +17,7 @@ def is_ours(guest: Guest, vm: WantedVm) -> bool:
     A VM gets its name and its tags last: one that was begun is known by its VMID before that.
     """
     if vm.begun and vm.vm_id == guest.vm_id and not guest.template:
-        return guest.name in {vm.name, "", f"VM {guest.vm_id}"}
+        return guest.name in {vm.name, ""}
     return (
         guest.name == vm.name
         and (not vm.cluster_tag or vm.cluster_tag in guest.tags)
