@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from tests.real_provider import Programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +61,12 @@ def tool(request: pytest.FixtureRequest) -> Callable[[str], Path]:
         return known[name]
 
     return find
+
+
+@pytest.fixture(scope="session")
+def programs(tool: Callable[[str], Path]) -> Programs:
+    """The pinned tofu, and the real provider in a mirror."""
+    return Programs(tool("tofu"), tool("provider"))
 
 
 def _ensure(name: str, config: pytest.Config) -> Path:

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.bench.figure import Figure
+from tests.real_provider import settings_file
 
-from talops.lab.provider import mirror
 from talops.lab.spec import usual
-from talops.render.tree import PROVIDER_VERSION
 from talops.toolchain.install import Toolchain
 
 if TYPE_CHECKING:
@@ -81,11 +80,8 @@ class Site:
         place = ("--dir", str(site.lab))
         lab = ("--detach", "--pace", str(pace), "-o", "json")
         details = json.loads(site.talops("lab", "proxmox", *place, *lab))
-        given = os.environ.get("TALOPS_PROVIDER_MIRROR")
-        source = Path(given) if given else None
-        chosen = asyncio.run(mirror.choose(scratch / "m", PROVIDER_VERSION, given=source))
-        config = scratch / "cli.tfrc"
-        config.write_text(mirror.cli_config(chosen.directory), encoding="utf-8")
+        chain = Toolchain(os.environ)
+        config = settings_file(asyncio.run(chain.ensure("provider")).path, scratch)
         site.environment.update(
             TF_CLI_CONFIG_FILE=str(config),
             PROXMOX_VE_ENDPOINT=details["proxmox"]["hosts"][0]["endpoint"],

@@ -5,23 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-
-from talops.lab.provider.mirror import build, cli_config
-from talops.render.tree import PROVIDER_VERSION
+from tests.real_provider import settings_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.cli.conftest import Talops
+    from tests.real_provider import Programs
 
 
 @pytest.fixture
-def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lab's provider, and a token that nobody will ask for."""
-    mirror = build(tmp_path / "mirror", PROVIDER_VERSION)
-    (tmp_path / "tofu.tfrc").write_text(cli_config(mirror), encoding="utf-8")
-    monkeypatch.setenv("TF_CLI_CONFIG_FILE", str(tmp_path / "tofu.tfrc"))
+def offline(programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider without its registry, and a token that nobody will ask for."""
+    settings = settings_file(programs.mirror, tmp_path)
+    monkeypatch.setenv("TF_CLI_CONFIG_FILE", str(settings))
     monkeypatch.setenv("PROXMOX_VE_API_TOKEN", "a@pve!b=00000000-0000-0000-0000-000000000000")
 
 

@@ -9,18 +9,17 @@ import signal
 import ssl
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from tests.real_provider import borrowed
 
 from talops.lab.sample import LabInventory
 from talops.lab.spec import LabSpec
-from talops.lab.tools import LabTools, ProviderTools
+from talops.lab.tools import LabTools
 from talops.lab.world import World
 from talops.redaction import Secret
-from talops.render.tree import PROVIDER_VERSION
 from talops.secrets.age import load_keys
 from talops.secrets.init import init
 from talops.secrets.sops import Sops
@@ -28,6 +27,7 @@ from talops.secrets.vault import Vault
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
 
 @dataclass
@@ -140,11 +140,7 @@ def make_lab(
         async def find(name: str) -> Path:
             return tool(name)
 
-        given = os.environ.get("TALOPS_PROVIDER_MIRROR")
-        provider = ProviderTools(
-            PROVIDER_VERSION, tmp_path / "providers", Path(given) if given else None
-        )
-        tools = LabTools(find if talos else None, provider)
+        tools = LabTools(find if talos else None, borrowed(tool("provider")))
         async with World(tmp_path / "lab", spec or LabSpec(timing=0.0), tools) as world:
             root = tmp_path / "site"
             root.mkdir(exist_ok=True)

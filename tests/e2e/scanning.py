@@ -35,7 +35,6 @@ LOOKS = 4
 # Of what is kept encrypted, these may be seen by anybody.
 NO_SECRETS = ("_id", "_username")
 TOFU = {"tofu", "terraform"}
-PLUGIN = b"talops.lab.provider"  # the stand-in; known as such also when its tofu is gone
 # Of what /proc/<pid>/stat says after the name.
 PARENT, STARTED = 1, 19
 # A number is given out again once its process is gone; together with its start it is not.
@@ -97,7 +96,7 @@ class Watcher(threading.Thread):
             return None
         arguments = Path(f"/proc/{pid}/cmdline").read_bytes()
         name = Path(f"/proc/{pid}/exe").readlink().name
-        plugin = PLUGIN in arguments or name.startswith("terraform-provider-")
+        plugin = name.startswith("terraform-provider-")
         of_tofu = name in TOFU or plugin or bool(above and above.of_tofu)
         born_of = above.name if above else "?"
         process = self.seen.setdefault(identity, Process(name, born_of, of_tofu))

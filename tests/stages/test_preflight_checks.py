@@ -26,6 +26,7 @@ from talops.stages.checks import (
 from talops.stages.fleet import Configured, Silent, Waiting
 from talops.stages.preflight import Preflight
 from talops.statestore.backends.interface import StateInfo
+from talops.toolchain.mirror import system
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -183,16 +184,17 @@ def test_a_silent_factory_matters_only_if_it_is_needed(absent: list[str], verdic
 
 
 async def test_provider_mirror_holds_what_is_needed(tmp_path: Path) -> None:
-    """One that is named and empty is a finding; none at all is not."""
+    """A mirror that is set and empty is a finding; none at all is not."""
 
     async def seen(**given: object) -> list[str]:
-        return verdicts(await provider.look({name: str(value) for name, value in given.items()}))
+        environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+        given_too = {name: str(value) for name, value in given.items()}
+        return verdicts(await provider.look({**environment, **given_too}))
 
     folder = tmp_path / "registry.terraform.io/bpg/proxmox" / PROVIDER_VERSION
     assert await seen() == ["skipped"]
     assert await seen(TALOPS_PROVIDER_MIRROR=tmp_path / "none") == ["failed"]
     assert await seen(TALOPS_PROVIDER_MIRROR=tmp_path) == ["failed"]
-    for system in ("linux_amd64", "linux_arm64"):
-        (folder / system).mkdir(parents=True)
+    (folder / system()).mkdir(parents=True)
     assert await seen(TALOPS_PROVIDER_MIRROR=tmp_path) == ["passed"]
     assert await seen(TF_CLI_CONFIG_FILE=tmp_path / "none.tfrc") == ["failed"]

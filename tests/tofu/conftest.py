@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import ssl
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-
-from talops.lab.provider import mirror as mirrors
-from talops.render.tree import PROVIDER_VERSION
+from tests.real_provider import settings_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.real_provider import Programs
 
 # Not an expectation, only an end: a busy machine may need minutes for what takes seconds.
 PATIENCE = 600
@@ -129,16 +128,10 @@ class LabSite:
 
 @pytest.fixture
 def make_site(
-    clean_environment: dict[str, str], tmp_path: Path
+    clean_environment: dict[str, str], programs: Programs, tmp_path: Path
 ) -> Iterator[Callable[..., LabSite]]:
     """Start a lab and render an inventory for it; everything is stopped afterwards."""
-    given = os.environ.get("TALOPS_PROVIDER_MIRROR")
-    version = PROVIDER_VERSION
-    mirror = asyncio.run(
-        mirrors.choose(tmp_path / "mirror", version, given=Path(given) if given else None)
-    )
-    config = tmp_path / "cli.tfrc"
-    config.write_text(mirrors.cli_config(mirror.directory), encoding="utf-8")
+    config = settings_file(programs.mirror, tmp_path)
     root, lab = tmp_path / "site", tmp_path / "lab"
     root.mkdir()
     talops = Talops(root, {**clean_environment, "TF_CLI_CONFIG_FILE": str(config)})

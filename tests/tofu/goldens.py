@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+    from tests.real_provider import Programs
     from tests.tofu.home import Home
 
     from talops.lab.world import World
@@ -42,10 +43,10 @@ NOT_AWS = [
 
 @asynccontextmanager
 async def at_home(
-    name: str, folder: Path, program: Path, patch: pytest.MonkeyPatch
+    name: str, folder: Path, programs: Programs, patch: pytest.MonkeyPatch
 ) -> AsyncIterator[Home]:
     """The golden's own files in a site, and a lab that has what they ask for."""
-    async with open_world(folder, lab_spec(name), patch) as world:
+    async with open_world(folder, lab_spec(name), patch, programs) as world:
         with state_of(name, folder, world) as (url, keeper):
             login = root_login(world) if name in AS_ROOT else {}
             for variable, value in {**keeper, **login}.items():
@@ -54,7 +55,7 @@ async def at_home(
             await furnish(name, world)
             init = NOT_AWS if name == "state-aws" else []
             known = credentials(name, world)
-            async with settle(world, folder / "site", program, patch, known, init) as home:
+            async with settle(world, folder / "site", programs, patch, known, init) as home:
                 yield home
 
 

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-import tempfile
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from grpclib.server import Server
+from tests.real_provider import attached, borrowed
 
 from talops.cli.infra_context import Context
 from talops.inventory.load import load
 from talops.inventory.schematics import schematic_text
-from talops.lab.provider.server import Codec, Plugin
-from talops.lab.provider.service import Service
-from talops.lab.tools import LabTools, ProviderTools
+from talops.lab.tools import LabTools
 from talops.lab.world import World
 from talops.redaction import Secret
-from talops.render.tree import PROVIDER_VERSION
 from talops.tofu.layers import find_layers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
+    from pathlib import Path
 
     import pytest
+    from tests.real_provider import Programs
 
     from talops.events import Event
     from talops.lab.spec import LabSpec
-
-GIVEN = os.environ.get("TALOPS_PROVIDER_MIRROR")
-SOURCES = ("registry.opentofu.org/bpg/proxmox", "registry.terraform.io/bpg/proxmox")
 
 
 @dataclass(frozen=True)
@@ -66,11 +57,10 @@ class Home:
 
 @asynccontextmanager
 async def open_world(
-    folder: Path, spec: LabSpec, patch: pytest.MonkeyPatch
+    folder: Path, spec: LabSpec, patch: pytest.MonkeyPatch, programs: Programs
 ) -> AsyncIterator[World]:
     """A lab, and an environment in which OpenTofu finds it."""
-    provider = ProviderTools(PROVIDER_VERSION, folder / "providers", Path(GIVEN) if GIVEN else None)
-    async with World(folder / "lab", spec, LabTools(None, provider)) as world:
+    async with World(folder / "lab", spec, LabTools(None, borrowed(programs.mirror))) as world:
         details = world.endpoints()
         patch.setenv("TF_CLI_CONFIG_FILE", details["provider"]["cli_config"])
         patch.setenv("SSL_CERT_FILE", details["ca_file"])
@@ -104,7 +94,7 @@ def token_of(world: World) -> dict[str, Secret]:
 async def settle(
     world: World,
     site: Path,
-    program: Path,
+    programs: Programs,
     patch: pytest.MonkeyPatch,
     credentials: Mapping[str, Secret],
     init: Sequence[str] = (),
@@ -115,31 +105,9 @@ async def settle(
         world.factory.remember(schematic_text(node.extensions or ()))
     events: list[Event] = []
     layers = tuple(find_layers(site))
-    run = Context(site, layers, program, events.append, cluster, credentials)
+    run = Context(site, layers, programs.engine, events.append, cluster, credentials)
     for layer in layers:
         await run.engine(layer).init(init)
-    async with running_provider(run.variables(layers[0])) as reattach:
-        if not GIVEN:
-            patch.setenv("TF_REATTACH_PROVIDERS", reattach)
+    async with attached(layers[0].path, run.variables(layers[0])) as reattach:
+        patch.setenv("TF_REATTACH_PROVIDERS", reattach)
         yield Home(world, run, events)
-
-
-@asynccontextmanager
-async def running_provider(environment: Mapping[str, str]) -> AsyncIterator[str]:
-    """The stand-in as a server that is there already: most of a short run of OpenTofu is starting
-    its provider, three times per plan.
-    """
-    service = Service(environment)
-    with tempfile.TemporaryDirectory(prefix="talops-", dir="/tmp") as folder:
-        path = str(Path(folder) / "s")
-        server = Server([Plugin(service, asyncio.Event())], codec=Codec())
-        await server.start(path=path)
-        address = {"Network": "unix", "String": path}
-        # `Test`: OpenTofu must not end the process, which is the one that runs the tests.
-        how = {"Protocol": "grpc", "ProtocolVersion": 6, "Test": True, "Addr": address}
-        try:
-            yield json.dumps({source: {**how, "Pid": os.getpid()} for source in SOURCES})
-        finally:
-            server.close()
-            await server.wait_closed()
-            service.close()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+    from tests.real_provider import Programs
     from tests.tofu.home import Home
 
     from talops.lab.spec import LabSpec
@@ -67,14 +68,14 @@ class Site:
 @asynccontextmanager
 async def small_site(
     folder: Path,
-    program: Path,
+    programs: Programs,
     patch: pytest.MonkeyPatch,
     spec: LabSpec,
     *,
     control_planes: int = 1,
     workers: int = 0,
 ) -> AsyncIterator[Site]:
-    async with open_world(folder, spec, patch) as world:
+    async with open_world(folder, spec, patch, programs) as world:
         root = folder / "site"
         root.mkdir()
         inventory = LabInventory("demo", control_planes, workers, gpu_workers=0, subnet=16)
@@ -83,5 +84,5 @@ async def small_site(
         for where, text in render(load(root).require(), encrypted=False).items():
             (root / where).parent.mkdir(parents=True, exist_ok=True)
             (root / where).write_text(text, encoding="utf-8")
-        async with settle(world, root, program, patch, token_of(world)) as home:
+        async with settle(world, root, programs, patch, token_of(world)) as home:
             yield Site(home)

@@ -16,8 +16,9 @@ from talops.lab.faults import parse
 from talops.lab.spec import LabSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
+
+    from tests.real_provider import Programs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 NAME = "demo-cp-1"
@@ -75,11 +76,11 @@ GROUPS = 3
 
 @pytest.mark.parametrize("group", range(GROUPS))
 async def test_faults_while_vms_are_made(
-    group: int, tool: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    group: int, programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each fault in turn, from an empty host to an empty host."""
     spec = LabSpec(patience=0.01)
-    async with small_site(tmp_path, tool("tofu"), monkeypatch, spec) as site:
+    async with small_site(tmp_path, programs, monkeypatch, spec) as site:
         empty = site.home.things()
         for name in list(MAKING)[group::GROUPS]:
             await meets(site, name, *MAKING[name])
@@ -135,11 +136,11 @@ CHANGING: dict[str, Row] = {
 
 
 async def test_faults_while_a_vm_is_changed(
-    tool: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The VM stays the same one, runs again, and has what was asked for in the end."""
     spec = LabSpec(patience=0.01)
-    async with small_site(tmp_path, tool("tofu"), monkeypatch, spec) as site:
+    async with small_site(tmp_path, programs, monkeypatch, spec) as site:
         await site.apply()
         born = site.home.vms[NAME].config["vmgenid"]
         variables = next(site.home.run.root.rglob("02-platforms/demo/terraform.tfvars"))

@@ -16,8 +16,7 @@ from talops.tofu.events import ResourceChange
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from tests.real_provider import Programs
     from tests.tofu.home import Home
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -25,19 +24,23 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 @pytest.mark.parametrize("name", WITH_VMS)
 async def test_life(
-    name: str, tool: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """init, plan, apply, empty plan, no-op apply, destroy, and Proxmox is as it was."""
-    async with at_home(name, tmp_path, tool("tofu"), monkeypatch) as home:
+    async with at_home(name, tmp_path, programs, monkeypatch) as home:
         await live(home)
 
 
-async def test_life_with_terraform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_life_with_terraform(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The main case with the other program, where it is installed."""
     terraform = shutil.which("terraform")
     if not terraform:
         pytest.skip("no terraform on PATH")
-    async with at_home("dev", tmp_path, Path(terraform), monkeypatch) as home:
+    async with at_home(
+        "dev", tmp_path, replace(programs, engine=Path(terraform)), monkeypatch
+    ) as home:
         await live(home)
 
 

@@ -131,7 +131,7 @@ def pids(talops: subprocess.Popen[str], victim: str) -> list[int]:
     found = []
     for pid, command in descendants(talops.pid):
         program = Path(command.split("\0")[0]).name
-        is_provider = "terraform-provider" in command or "talops.lab.provider" in command
+        is_provider = "terraform-provider" in command
         if (victim == "tofu" and program == "tofu") or (victim == "provider" and is_provider):
             found.append(pid)
     return found

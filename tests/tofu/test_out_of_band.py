@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.real_provider import Programs
     from tests.tofu.site import Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -104,11 +105,11 @@ SPEC = LabSpec(proxmox=(HypervisorSpec(name="pve", nodes=NODES),))
 
 
 async def test_every_change_is_seen_and_repaired(
-    tool: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Drift has its class and its cause, apply repairs it, and foreign things stay."""
     count = len(WORKERS)
-    async with small_site(tmp_path, tool("tofu"), monkeypatch, SPEC, workers=count) as site:
+    async with small_site(tmp_path, programs, monkeypatch, SPEC, workers=count) as site:
         await site.apply()
         wanted = {name: vm.config for name, vm in site.home.vms.items()}
         await _meddle(site)

@@ -34,9 +34,11 @@ def register(root: typer.Typer) -> None:
 @command(app, extra=True)
 def init(asked: Asked) -> None:
     """Initialise the layers: backend, providers, modules."""
+    from talops.stages import access
+
     with asked.run() as run:
         for each in run.layers:
-            asyncio.run(run.engine(each).init(asked.extra))
+            asyncio.run(access.init(run.root, run.engine(each), run.variables(each), asked.extra))
 
 
 @command(app, extra=True)

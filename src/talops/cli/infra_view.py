@@ -7,6 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from talops.events import Note
 from talops.tofu.events import (
     BatchStarted,
     ChangeSummary,
@@ -155,6 +156,8 @@ def lines(event: Event) -> list[str]:  # noqa: C901, PLR0911, PLR0912  (one answ
             return [f"{layer}: interrupted; what has begun is finished first (again: stop at once)"]
         case Retrying(layer, attempt, reason):
             return [f"{layer}: trying again ({attempt}): {reason}"]
+        case Note(message):
+            return [f"  {message}"]
     return []
 
 

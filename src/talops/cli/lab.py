@@ -204,7 +204,8 @@ def _show(details: dict[str, Any], output: Format) -> None:
         lines.append(f"truenas    {nas['url']}  ({nas['version']}: {', '.join(nas['pools'])})")
         lines.append(f"API key    {nas['api_key']}")
     if "provider" in details:
-        lines.append(f"provider   {details['provider']['origin']}")
+        plugin = details["provider"]
+        lines.append(f"provider   bpg/proxmox {plugin['version']} ({plugin['origin']})")
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from talops.lab.tools import LabTools
 
 
 async def lab_tools() -> LabTools:
-    """Tofu now, to look for the real provider; etcd and kube-apiserver when a node needs them."""
+    """The provider now, so that `infra init` finds it; etcd and kube-apiserver when a node needs
+    them.
+    """
     from talops.cli.tools_progress import progress
-    from talops.lab.tools import LabTools, ProviderTools
-    from talops.render.tree import PROVIDER_VERSION
+    from talops.lab.tools import LabTools, Provider
+    from talops.toolchain.catalog import PROVIDER
     from talops.toolchain.install import Toolchain
+    from talops.toolchain.mirror import settings_text
 
     async def ensure(name: str) -> Path:
         with progress() as emit:
             return (await Toolchain(os.environ, emit=emit).ensure(name)).path
 
-    given = os.environ.get("TALOPS_PROVIDER_MIRROR")
-    cache = Toolchain(os.environ).cache / "providers"
-    tofu = await ensure("tofu")
-    mirror = Path(given) if given else None
-    return LabTools(ensure, ProviderTools(PROVIDER_VERSION, cache, mirror, tofu))
+    with progress() as emit:
+        found = await Toolchain(os.environ, emit=emit).ensure(PROVIDER)
+    settings = settings_text(found.path, only=True)
+    return LabTools(ensure, Provider(found.version, settings, str(found.path)))

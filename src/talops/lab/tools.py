@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from talops.lab.talos.settings import Tools
 
 
 @dataclass(frozen=True)
-class ProviderTools:
-    """Where a lab's provider comes from: `given` (TALOPS_PROVIDER_MIRROR), a download, ours."""
+class Provider:
+    """bpg/proxmox for OpenTofu: `settings` is the CLI configuration that makes `init` take it."""
 
     version: str
-    cache: Path
-    given: Path | None = None
-    tofu: Path | None = None
+    settings: str
+    origin: str
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class LabTools:
     """Without `control_plane` VMs run, but nothing inside them."""
 
     control_plane: Tools | None = None
-    provider: ProviderTools | None = None
+    provider: Provider | None = None
 
 
 NOTHING = LabTools()

@@ -21,8 +21,8 @@ from talops.lab.flux.service import FluxService
 from talops.lab.git.service import GitService
 from talops.lab.layout import Layout
 from talops.lab.network import claim
+from talops.lab.opentofu import ProviderService
 from talops.lab.pki import Authority
-from talops.lab.provider.mirror_service import MirrorService
 from talops.lab.proxmox.service import ProxmoxService
 from talops.lab.releases.service import ReleasesService
 from talops.lab.talos.service import TalosService
@@ -80,7 +80,7 @@ class World:
             )
             self.services += [ReleasesService(context), GitService(context), self.flux]
         if tools.provider:
-            self.services.append(MirrorService(context, tools.provider))
+            self.services.append(ProviderService(context, tools.provider))
         self.control = Control(self)
 
     def _claim(self) -> tuple[Any, socket.socket]:

@@ -8,21 +8,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.events import Note
 from talops.files import PRIVATE, write_atomic
 from talops.redaction import Secret
 from talops.render.backend import backend_environment, provider_environment
 from talops.render.layers import layers
+from talops.render.tree import PROVIDER_VERSION
 from talops.tofu import attached
 from talops.tofu.apply import Applier, Conduct
 from talops.tofu.attached import Access
 from talops.tofu.diary import Diary
 from talops.tofu.engine import Engine
+from talops.toolchain import provider
+from talops.toolchain.events import ToolStarted
+from talops.toolchain.install import Toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from talops.events import Emit
+    from talops.events import Emit, Event
     from talops.inventory.model import Cluster, State
     from talops.stages.site import Site
     from talops.tofu.apply import Healthy
@@ -100,8 +105,28 @@ async def ensure_init(root: Path, running: Engine, every: Mapping[str, str]) -> 
     if known == _init_fingerprint(running, every) and remembered.exists():
         return
     remote = "TF_HTTP_ADDRESS" in every or "AWS_ENDPOINT_URL_S3" in every
-    await running.init(["-reconfigure"] if remote else [])
+    await init(root, running, every, ["-reconfigure"] if remote else [])
     write_atomic(stamp, _init_fingerprint(running, every), mode=PRIVATE)
+
+
+async def init(
+    root: Path, running: Engine, every: Mapping[str, str], extra: Sequence[str] = ()
+) -> None:
+    """With the provider from where toolchain/provider.py says."""
+
+    def emit(event: Event) -> None:
+        if isinstance(event, ToolStarted) and event.step == "build":
+            what = f"{event.tool} {event.version} is built from source, as no registry answers"
+            running.emit(Note(f"{what}: this takes a few minutes"))
+
+    environment = {name: text for name, text in every.items() if not _SECRET.fullmatch(name)}
+    layer = running.layer.path
+    settings = await provider.settings(
+        Toolchain(environment, emit=emit), layer, running.program, root / HOME
+    )
+    # The layers name one version exactly: there is nothing else that could be upgraded.
+    upgrade = ["-upgrade"] if provider.outdated(layer, PROVIDER_VERSION) else []
+    await running.init([*upgrade, *extra], settings=settings)
 
 
 def _init_fingerprint(running: Engine, given: Mapping[str, str]) -> str:
@@ -109,7 +134,7 @@ def _init_fingerprint(running: Engine, given: Mapping[str, str]) -> str:
     for name in ("backend.tf", "versions.tf", ".terraform.lock.hcl"):
         file = running.layer.path / name
         digest.update(file.read_bytes() if file.exists() else b"-")
-    for name in ("TF_CLI_CONFIG_FILE", "TF_HTTP_ADDRESS", "AWS_ENDPOINT_URL_S3"):
+    for name in (provider.SETTINGS, provider.MIRROR, "TF_HTTP_ADDRESS", "AWS_ENDPOINT_URL_S3"):
         digest.update(given.get(name, "").encode())
     return digest.hexdigest() + "\n"
 

@@ -73,8 +73,10 @@ class Engine:
 
         self.emit = both
 
-    async def init(self, extra: Sequence[str] = ()) -> None:
-        await self._stream("init", ["init", "-json", "-input=false", *extra])
+    async def init(self, extra: Sequence[str] = (), *, settings: Path | None = None) -> None:
+        """`settings` is a CLI configuration that says where providers are; for this run alone."""
+        more = {"TF_CLI_CONFIG_FILE": str(settings)} if settings else {}
+        await self._stream("init", ["init", "-json", "-input=false", *extra], more=more)
 
     async def plan(
         self,
@@ -168,7 +170,12 @@ class Engine:
         return done.output
 
     async def _stream(
-        self, step: str, arguments: Sequence[str], *, fine: set[int] | None = None
+        self,
+        step: str,
+        arguments: Sequence[str],
+        *,
+        fine: set[int] | None = None,
+        more: Mapping[str, str] | None = None,
     ) -> int:
         """Run a command that speaks JSON lines; its events go to `emit` as they come."""
         problems: list[Diagnostic] = []
@@ -184,18 +191,22 @@ class Engine:
 
         self.emit(LayerStarted(self.layer.name, step))
         started = time.monotonic()
-        done = await self._run(arguments, on_line)
+        done = await self._run(arguments, on_line, more)
         if done.code not in (fine or {0}):
             raise failure(self.layer.name, step, done.code, problems, self._redact(done.errors))
         self.emit(LayerDone(self.layer.name, step, round(time.monotonic() - started, 1)))
         return done.code
 
     async def _run(
-        self, arguments: Sequence[str], on_line: Any = lambda _: None
+        self,
+        arguments: Sequence[str],
+        on_line: Any = lambda _: None,
+        more: Mapping[str, str] | None = None,
     ) -> process.Finished:
         """Secrets travel in the environment of the child and nowhere else."""
         env = {
             **self._environment,
+            **(more or {}),
             "TF_IN_AUTOMATION": "1",
             "TF_INPUT": "0",
             "CHECKPOINT_DISABLE": "1",

@@ -125,7 +125,7 @@ def _provider() -> Tool:
         (mirror.PROGRAM,),
         (),
         None,
-        Build(f"{module} v{version}", (module,)),
+        Build(f"{module} v{version}", (module,), f"main.version={version}"),
     )
 
 

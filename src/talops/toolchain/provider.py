@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import re
 import shutil
+import ssl
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,8 +84,9 @@ async def registry_answers(host: str) -> bool:
     import httpx
 
     limits = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
+    trust = ssl.create_default_context()  # as OpenTofu trusts, also where SSL_CERT_FILE adds a CA
     try:
-        async with httpx.AsyncClient(timeout=limits, follow_redirects=True) as client:
+        async with httpx.AsyncClient(timeout=limits, verify=trust, follow_redirects=True) as client:
             answer = await client.get(f"https://{host}/.well-known/terraform.json")
     except (httpx.HTTPError, OSError):
         return False

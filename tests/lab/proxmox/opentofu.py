@@ -10,24 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.real_provider import settings_file
+
 if TYPE_CHECKING:
+    from tests.real_provider import Programs
+
     from talops.lab.world import World
 
 MODULES = Path(__file__).parent / "modules"
-MIRROR = os.environ.get("TALOPS_PROVIDER_MIRROR", "")
 PROVIDER = """
 terraform {
   required_providers { proxmox = { source = "bpg/proxmox" } }
 }
 provider "proxmox" {}
-"""
-CONFIG = """
-provider_installation {{
-  filesystem_mirror {{
-    path    = "{mirror}"
-    include = ["registry.opentofu.org/bpg/proxmox", "registry.terraform.io/bpg/proxmox"]
-  }}
-}}
 """
 
 
@@ -77,16 +72,20 @@ class Tofu:
         }
 
 
-async def prepare(world: World, module: str, directory: Path, binary: Path) -> Tofu:
+async def prepare(world: World, module: str, directory: Path, programs: Programs) -> Tofu:
+    """A copy of one of the modules, initialised."""
     shutil.copytree(MODULES / module, directory)
+    return await initialised(world, directory, programs)
+
+
+async def initialised(world: World, directory: Path, programs: Programs) -> Tofu:
+    """Whatever configuration is in a directory, with the provider for a lab."""
     (directory / "provider.tf").write_text(PROVIDER)
-    config = directory / "tofu.rc"
-    config.write_text(CONFIG.format(mirror=MIRROR))
     details: dict[str, Any] = world.endpoints()
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(directory),
-        "TF_CLI_CONFIG_FILE": str(config),
+        "TF_CLI_CONFIG_FILE": str(settings_file(programs.mirror, directory)),
         "TF_IN_AUTOMATION": "1",
         "CHECKPOINT_DISABLE": "1",
         "PROXMOX_VE_ENDPOINT": details["proxmox"]["hosts"][0]["endpoint"],
@@ -94,6 +93,6 @@ async def prepare(world: World, module: str, directory: Path, binary: Path) -> T
         "SSL_CERT_FILE": details["ca_file"],
         "TF_VAR_factory": details["factory"]["url"],
     }
-    tofu = Tofu(binary, directory, environment)
+    tofu = Tofu(programs.engine, directory, environment)
     await tofu.must("init")
     return tofu

@@ -1,4 +1,4 @@
-"""The lab satisfies the real bpg/proxmox provider, wherever a mirror holds one."""
+"""The lab satisfies the real bpg/proxmox provider."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.lab.proxmox.conftest import running
-from tests.lab.proxmox.opentofu import MIRROR, MODULES, prepare
+from tests.lab.proxmox.opentofu import MODULES, prepare
 
 from talops.lab.spec import STORAGES, HypervisorSpec, LabSpec, NodeSpec, StorageSpec
 
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.lab.proxmox.conftest import Pve
+    from tests.real_provider import Programs
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not MIRROR, reason="TALOPS_PROVIDER_MIRROR names no provider mirror"),
-]
+pytestmark = pytest.mark.slow
 VM = "proxmox_virtual_environment_vm.cp"
 NAS = StorageSpec(
     storage="nas",
@@ -42,11 +40,6 @@ CLUSTER = LabSpec(
 ONE_HOST = sorted(path.name for path in MODULES.iterdir() if path.name != "clones")
 
 
-@pytest.fixture
-def binary(tool: Callable[[str], Path]) -> Path:
-    return tool("tofu")
-
-
 async def assert_nothing_left(pve: Pve) -> None:
     hypervisor = pve.world.proxmox.hypervisors["pve"]
     assert hypervisor.vms.keys() == []
@@ -55,10 +48,10 @@ async def assert_nothing_left(pve: Pve) -> None:
 
 
 @pytest.mark.parametrize("module", ONE_HOST)
-async def test_whole_life(module: str, tmp_path: Path, binary: Path) -> None:
+async def test_whole_life(module: str, tmp_path: Path, programs: Programs) -> None:
     """Apply, empty plan, update, empty plan, destroy: and nothing is left."""
     async with running(tmp_path / "lab") as pve:
-        tofu = await prepare(pve.world, module, tmp_path / "tf", binary)
+        tofu = await prepare(pve.world, module, tmp_path / "tf", programs)
         for step in (1, 2):
             await tofu.apply(step=step)
             assert await tofu.changes(step=step) == {}
@@ -66,10 +59,10 @@ async def test_whole_life(module: str, tmp_path: Path, binary: Path) -> None:
         await assert_nothing_left(pve)
 
 
-async def test_clones_and_migrations_between_nodes(tmp_path: Path, binary: Path) -> None:
+async def test_clones_and_migrations_between_nodes(tmp_path: Path, programs: Programs) -> None:
     """Clones reach the other node over shared and local storages, and come back online."""
     async with running(tmp_path / "lab", CLUSTER) as pve:
-        tofu = await prepare(pve.world, "clones", tmp_path / "tf", binary)
+        tofu = await prepare(pve.world, "clones", tmp_path / "tf", programs)
         vms = pve.world.proxmox.hypervisors["pve"].vms
         for step, node in ((1, "pve2"), (2, "pve1")):
             await tofu.apply(step=step)
@@ -79,23 +72,24 @@ async def test_clones_and_migrations_between_nodes(tmp_path: Path, binary: Path)
         await assert_nothing_left(pve)
 
 
-async def test_terraform_agrees(tmp_path: Path) -> None:
+async def test_terraform_agrees(tmp_path: Path, programs: Programs) -> None:
     """Terraform, where it is installed, sees what tofu sees."""
     terraform = shutil.which("terraform")
     if not terraform:
         pytest.skip("no terraform on PATH")
+    programs = replace(programs, engine=Path(terraform))
     async with running(tmp_path / "lab") as pve:
-        tofu = await prepare(pve.world, "iso", tmp_path / "tf", Path(terraform))
+        tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         await tofu.apply()
         assert await tofu.changes() == {}
         await tofu.destroy()
         await assert_nothing_left(pve)
 
 
-async def test_import(tmp_path: Path, binary: Path) -> None:
+async def test_import(tmp_path: Path, programs: Programs) -> None:
     """A VM that is forgotten and imported again needs no change."""
     async with running(tmp_path / "lab") as pve:
-        tofu = await prepare(pve.world, "iso", tmp_path / "tf", binary)
+        tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         await tofu.apply()
         await tofu.must("state", "rm", VM)
         await tofu.must("import", VM, "pve/101")
@@ -162,10 +156,10 @@ OUT_OF_BAND: dict[str, tuple[Callable[[Config], Config], dict[str, str]]] = {
 }
 
 
-async def test_out_of_band_changes(tmp_path: Path, binary: Path) -> None:
+async def test_out_of_band_changes(tmp_path: Path, programs: Programs) -> None:
     """Every change behind tofu's back shows in the next plan as it would on a real host."""
     async with running(tmp_path / "lab") as pve:
-        tofu = await prepare(pve.world, "iso", tmp_path / "tf", binary)
+        tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         await tofu.apply()
         vms = pve.world.proxmox.hypervisors["pve"].vms
         vm = vms["101"]
@@ -178,10 +172,10 @@ async def test_out_of_band_changes(tmp_path: Path, binary: Path) -> None:
         assert "cannot unmarshal" in (await tofu.changes())["error"]
 
 
-async def test_out_of_band_power_and_place(tmp_path: Path, binary: Path) -> None:
+async def test_out_of_band_power_and_place(tmp_path: Path, programs: Programs) -> None:
     """A VM that was stopped is started, one that was deleted is made again."""
     async with running(tmp_path / "lab") as pve:
-        tofu = await prepare(pve.world, "iso", tmp_path / "tf", binary)
+        tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         await tofu.apply()
         await pve.task("POST", "/nodes/pve/qemu/101/status/stop")
         assert await tofu.changes() == DRIFT

@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.lab.proxmox.conftest import running
-from tests.lab.proxmox.opentofu import MIRROR, prepare
+from tests.lab.proxmox.opentofu import prepare
 
 from talops.lab.faults import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.lab.proxmox.conftest import Pve
     from tests.lab.proxmox.opentofu import Tofu
+    from tests.real_provider import Programs
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not MIRROR, reason="TALOPS_PROVIDER_MIRROR names no provider mirror"),
-]
+pytestmark = pytest.mark.slow
 # What it takes to own the VM of the iso module, and where.
 NEEDED = {
     "/": "Sys.Modify",  # for `startup`
@@ -32,11 +29,6 @@ NEEDED = {
     "/nodes/pve": "Sys.AccessNetwork",
     "/sdn/zones/localnetwork/vmbr0": "SDN.Use",
 }
-
-
-@pytest.fixture
-def binary(tool: Callable[[str], Path]) -> Path:
-    return tool("tofu")
 
 
 async def grant(pve: Pve, needed: dict[str, str]) -> str:
@@ -56,11 +48,11 @@ async def clean(pve: Pve, tofu: Tofu) -> None:
     assert hypervisor.vms.keys() == hypervisor.storages.volumes.keys() == []
 
 
-async def test_least_privileges(tmp_path: Path, binary: Path) -> None:
+async def test_least_privileges(tmp_path: Path, programs: Programs) -> None:
     """These are enough for a whole life, and each one is needed."""
     async with running(tmp_path / "lab") as pve:
         token = await grant(pve, NEEDED)
-        tofu = await prepare(pve.world, "iso", tmp_path / "tf", binary)
+        tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         tofu = replace(tofu, environment={**tofu.environment, "PROXMOX_VE_API_TOKEN": token})
         for step in (1, 2):
             await tofu.apply(step=step)
@@ -74,13 +66,13 @@ async def test_least_privileges(tmp_path: Path, binary: Path) -> None:
 )
 @pytest.mark.chaos
 async def test_each_privilege_is_needed(
-    tmp_path: Path, binary: Path, path: str, privilege: str
+    tmp_path: Path, programs: Programs, path: str, privilege: str
 ) -> None:
     """Without it some part of the life fails, and the refusal names it."""
     async with running(tmp_path / "lab") as pve:
         names = [name for name in NEEDED[path].split() if name != privilege]
         token = await grant(pve, {**NEEDED, path: " ".join(names)})
-        tofu = await prepare(pve.world, "iso", tmp_path / "tf", binary)
+        tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         tofu = replace(tofu, environment={**tofu.environment, "PROXMOX_VE_API_TOKEN": token})
         for step, words in ((1, "apply"), (2, "apply"), (2, "destroy")):
             code, output = await tofu.run(words, "-auto-approve", "-no-color", step=step)
@@ -90,10 +82,10 @@ async def test_each_privilege_is_needed(
         assert privilege in output or "403" in output
 
 
-async def test_password_login(tmp_path: Path, binary: Path) -> None:
+async def test_password_login(tmp_path: Path, programs: Programs) -> None:
     """A ticket and its CSRF token do what an API token does."""
     async with running(tmp_path / "lab") as pve:
-        tofu = await prepare(pve.world, "iso", tmp_path / "tf", binary)
+        tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         environment = {k: v for k, v in tofu.environment.items() if k != "PROXMOX_VE_API_TOKEN"}
         environment["PROXMOX_VE_USERNAME"] = "root@pam"
         environment["PROXMOX_VE_PASSWORD"] = pve.world.identity.credentials.password
@@ -124,10 +116,12 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-async def test_faults_leave_something_to_converge(tmp_path: Path, binary: Path, name: str) -> None:
+async def test_faults_leave_something_to_converge(
+    tmp_path: Path, programs: Programs, name: str
+) -> None:
     """Whatever went wrong: with the fault gone the next apply converges, and destroy cleans up."""
     async with running(tmp_path / "lab") as pve:
-        tofu = await prepare(pve.world, "iso", tmp_path / "tf", binary)
+        tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         pve.world.faults.add(parse(FAULTS[name]))
         code, output = await tofu.run("apply", "-auto-approve", "-no-color")
         assert code == 0 or "Error:" in output

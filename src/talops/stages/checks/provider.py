@@ -1,53 +1,45 @@
-"""The provider can be had from where the environment says: an offline mirror that holds none is
-found out before the first `init`.
+"""The provider can be had from where the environment says: an offline mirror that does not hold it
+is found before the first `init`.
 """
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from talops.errors import ToolError
 from talops.pipeline.checks import failed, passed, skipped
-from talops.render.tree import PROVIDER_VERSION
+from talops.toolchain.catalog import PROVIDER
+from talops.toolchain.install import Toolchain
+from talops.toolchain.mirror import NAMESPACE
+from talops.toolchain.provider import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from talops.pipeline.checks import Finding
 
-MIRROR, SETTINGS = "TALOPS_PROVIDER_MIRROR", "TF_CLI_CONFIG_FILE"
-HOSTS = ("registry.opentofu.org", "registry.terraform.io")
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-
 
 async def look(environment: Mapping[str, str]) -> list[Finding]:
-    return [*_settings(environment), *_mirror(environment)] or [
-        skipped("no mirror is named: the provider comes from its registry")
-    ]
-
-
-def _settings(environment: Mapping[str, str]) -> list[Finding]:
     given = environment.get(SETTINGS)
-    if not given:
-        return []
+    if given:
+        return [_settings(given)]
+    return [await _provider(environment)]
+
+
+def _settings(given: str) -> Finding:
+    """OpenTofu then goes by this file alone."""
     if Path(given).is_file():
-        return [passed(f"{SETTINGS} can be read", given)]
+        return passed(f"{SETTINGS} can be read", given)
     hint = f'correct or unset {SETTINGS}; for the lab: eval "$(talops lab env)"'
-    return [failed(f"{SETTINGS} names no file", given, hint)]
+    return failed(f"{SETTINGS} is not a file", given, hint)
 
 
-def _mirror(environment: Mapping[str, str]) -> list[Finding]:
-    given = environment.get(MIRROR)
-    if not given:
-        return []
-    if not Path(given).is_dir():
-        return [failed(f"{MIRROR} names no directory", given, f"correct or unset {MIRROR}")]
-    system = f"linux_{_ARCHITECTURES.get(platform.machine(), platform.machine())}"
-    for host in HOSTS:
-        folder = Path(given) / host / "bpg" / "proxmox"
-        packed = folder / f"terraform-provider-proxmox_{PROVIDER_VERSION}_{system}.zip"
-        if packed.is_file() or (folder / PROVIDER_VERSION / system).is_dir():
-            return [passed(f"holds bpg/proxmox {PROVIDER_VERSION}", given)]
-    hint = "fill it: tofu providers mirror DIR, in a layer; or unset the variable"
-    return [failed(f"the mirror does not hold bpg/proxmox {PROVIDER_VERSION}", given, hint)]
+async def _provider(environment: Mapping[str, str]) -> Finding:
+    try:
+        found = await Toolchain(environment).find(PROVIDER)
+    except ToolError as error:
+        return failed(error.what, error.where, error.hint)
+    if found:
+        return passed(f"{NAMESPACE} {found.version}", str(found.path))
+    return skipped("no mirror is set: the provider comes from its registry, or is built")

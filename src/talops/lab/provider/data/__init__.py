@@ -1,3 +1,0 @@
-"""One file per family of data sources."""
-
-from __future__ import annotations

@@ -1,0 +1,79 @@
+"""The real bpg/proxmox provider for tests: from the toolchain's mirror, or as a running server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.lab.tools import Provider
+from talops.toolchain import mirror
+from talops.toolchain.catalog import PROVIDER, catalog
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
+
+VERSION = catalog()[PROVIDER].version
+_REATTACH = re.compile(rb"TF_REATTACH_PROVIDERS='(.*)'")
+
+
+def borrowed(directory: Path) -> Provider:
+    """What a lab is given; `directory` is `tool("provider")`."""
+    return Provider(VERSION, mirror.settings_text(directory, only=True), str(directory))
+
+
+def settings_file(directory: Path, folder: Path) -> Path:
+    """A CLI configuration for tests that run OpenTofu without a lab's own."""
+    file = folder / "provider.tfrc"
+    file.write_text(mirror.settings_text(directory, only=True), encoding="utf-8")
+    return file
+
+
+@dataclass(frozen=True)
+class Programs:
+    """An engine, and the mirror that it installs the provider from."""
+
+    engine: Path
+    mirror: Path
+
+
+def installed(layer: Path) -> Path:
+    """The provider that `init` put there."""
+    (program,) = layer.glob(f".terraform/providers/*/*/*/*/*/{mirror.PROGRAM}_v*")
+    return program
+
+
+@contextlib.asynccontextmanager
+async def attached(layer: Path, environment: Mapping[str, str]) -> AsyncIterator[str]:
+    """The provider of an initialised layer as a server that is there already, for
+    TF_REATTACH_PROVIDERS: most of a short run of OpenTofu is starting its provider, three times per
+    plan. It reads `environment` once: one server per lab.
+    """
+    program = installed(layer)
+    process = await asyncio.create_subprocess_exec(
+        program,
+        "-debug",
+        env=dict(environment),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        (how,) = json.loads(await _announced(process)).values()
+        yield json.dumps(dict.fromkeys(mirror.SOURCES, how))
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()
+
+
+async def _announced(process: asyncio.subprocess.Process) -> bytes:
+    assert process.stdout
+    async for line in process.stdout:
+        if found := _REATTACH.search(line):
+            return found[1]
+    raise AssertionError("the provider ended before it said where it listens")

@@ -1,0 +1,212 @@
+"""The plan judge beside the real provider: what it says of a change is what happens to the VM."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.lab.proxmox.conftest import running
+from tests.lab.proxmox.opentofu import initialised
+
+from talops.lab.spec import STORAGES, HypervisorSpec, LabSpec, NodeSpec, StorageSpec
+from talops.tofu.judge import judge
+from talops.tofu.plan import read_plan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.lab.proxmox.conftest import Pve
+    from tests.real_provider import Programs
+
+    from talops.tofu.judge import Judged
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+COMMON = """
+resource "proxmox_virtual_environment_pool" "pool" { pool_id = "k8s" }
+
+resource "proxmox_hardware_mapping_pci" "gpu" {
+  name = "gpu0"
+  map = [{
+    id           = "10de:2204"
+    subsystem_id = "1458:403b"
+    node         = "pve"
+    path         = "0000:01:00.0"
+    iommu_group  = 14
+  }]
+}
+"""
+VM = """
+resource "proxmox_virtual_environment_vm" "LABEL" {
+  name            = "LABEL"
+  node_name       = "pve"
+  vm_id           = NUMBER
+  tags            = ["talos", "worker"]
+  description     = "a node"
+  bios            = "ovmf"
+  machine         = "q35"
+  scsi_hardware   = "virtio-scsi-single"
+  on_boot         = true
+  boot_order      = ["scsi0", "ide3"]
+  stop_on_destroy = true
+  migrate         = true
+  agent { enabled = false }
+  cpu {
+    cores = 2
+    type  = "host"
+  }
+  memory { dedicated = 2048 }
+  operating_system { type = "l26" }
+  serial_device {}
+  startup {
+    order      = 1
+    up_delay   = 30
+    down_delay = 60
+  }
+  efi_disk {
+    datastore_id = "local-lvm"
+    type         = "4m"
+  }
+  cdrom {
+    file_id   = "none"
+    interface = "ide3"
+  }
+  disk {
+    datastore_id = "local-lvm"
+    interface    = "scsi0"
+    size         = 2
+    iothread     = true
+    ssd          = true
+    discard      = "on"
+  }
+  network_device {
+    bridge      = "vmbr0"
+    mac_address = "BC:24:11:00:0F:TWO"
+    vlan_id     = 20
+  }
+  depends_on = [proxmox_virtual_environment_pool.pool, proxmox_hardware_mapping_pci.gpu]
+}
+"""
+NET, SERIAL = "  network_device {\n", "serial_device {}"
+CLOUD_INIT = """  initialization {
+    datastore_id = "local-lvm"
+    ip_config {
+      ipv4 {
+        address = "10.0.0.5/24"
+        gateway = "10.0.0.1"
+      }
+    }
+  }
+"""
+GPU = """serial_device {}
+  hostpci {
+    device  = "hostpci0"
+    mapping = "gpu0"
+    pcie    = true
+  }"""
+SECOND_NIC = """  network_device {
+    bridge      = "vmbr0"
+    mac_address = "BC:24:11:00:0E:TWO"
+  }
+"""
+SECOND_DISK = """  disk {
+    datastore_id = "local-lvm"
+    interface    = "scsi1"
+    size         = 1
+  }
+"""
+ONLINE, RESTARTS = "online", "restarts"
+
+# What is changed in the text of the VM → what that does to it while it runs.
+ROWS: dict[str, tuple[list[tuple[str, str]], str]] = {
+    "cores": ([("cores = 2", "cores = 1")], RESTARTS),
+    "cpu-type": ([('type  = "host"', 'type  = "x86-64-v3"')], RESTARTS),
+    "memory": ([("= 2048", "= 1024")], RESTARTS),
+    "boot-order": ([('["scsi0", "ide3"]', '["ide3", "scsi0"]')], RESTARTS),
+    "machine": ([('= "q35"', '= "pc-q35-9.2"')], RESTARTS),
+    "scsi-hardware": ([('"virtio-scsi-single"', '"virtio-scsi-pci"')], RESTARTS),
+    "operating-system": ([('type = "l26"', 'type = "other"')], RESTARTS),
+    "second-serial": ([(SERIAL, f"{SERIAL}\n  {SERIAL}")], RESTARTS),
+    "vga": ([(SERIAL, f'{SERIAL}\n  vga {{\n    type = "qxl"\n  }}')], RESTARTS),
+    "gpu": ([(SERIAL, GPU)], RESTARTS),
+    "tpm": ([(SERIAL, f"{SERIAL}\n  tpm_state {{}}")], RESTARTS),
+    "cloud-init": ([(NET, CLOUD_INIT + NET)], RESTARTS),
+    "efi-elsewhere": ([('"local-lvm"\n    type', '"thin"\n    type')], RESTARTS),
+    "disk-elsewhere": ([('"local-lvm"\n    interface', '"thin"\n    interface')], RESTARTS),
+    "disk-aio": ([("size         = 2", 'size         = 2\n    aio = "threads"')], RESTARTS),
+    "off": ([("migrate         = true", "migrate = true\n  started = false")], RESTARTS),
+    "tags": ([('["talos", "worker"]', '["talos"]')], ONLINE),
+    "description": ([('"a node"', '"the node"')], ONLINE),
+    "name": ([('= "name"', '= "renamed"')], ONLINE),
+    "startup": ([("up_delay   = 30", "up_delay   = 40")], ONLINE),
+    "on-boot": ([("on_boot         = true", "on_boot         = false")], ONLINE),
+    "protection": ([("migrate         = true", "migrate = true\n  protection = true")], ONLINE),
+    "pool": ([("migrate         = true", 'migrate = true\n  pool_id = "k8s"')], ONLINE),
+    "no-migration": ([("migrate         = true", "migrate = false")], ONLINE),
+    "destroy-later": ([("stop_on_destroy = true", "stop_on_destroy = false")], ONLINE),
+    "vlan": ([("vlan_id     = 20", "vlan_id     = 30")], ONLINE),
+    "second-nic": ([("  depends_on", f"{SECOND_NIC}  depends_on")], ONLINE),
+    "disk-option": ([('discard      = "on"', 'discard      = "ignore"')], ONLINE),
+    "disk-ssd": ([("ssd          = true", "ssd          = false")], ONLINE),
+    "disk-iothread": ([("iothread     = true", "iothread     = false")], ONLINE),
+    "disk-growth": ([("size         = 2", "size         = 3")], ONLINE),
+    "second-disk": ([(NET, SECOND_DISK + NET)], ONLINE),
+}
+THIN = StorageSpec(
+    storage="thin",
+    type="lvmthin",
+    content="images",
+    options={"vgname": "pve2", "thinpool": "data"},
+)
+SPEC = LabSpec(
+    proxmox=(HypervisorSpec(name="pve", nodes=(NodeSpec(name="pve"),), storages=(*STORAGES, THIN)),)
+)
+NUMBERS = {name: 200 + number for number, name in enumerate(ROWS)}
+POWER = {"qmstop", "qmshutdown", "qmreboot", "qmreset"}
+
+
+def texts(*, changed: bool) -> str:
+    return COMMON + "".join(_text(name, changed=changed) for name in ROWS)
+
+
+def _text(name: str, *, changed: bool) -> str:
+    text = VM.replace("LABEL", name)
+    for old, new in ROWS[name][0] if changed else ():
+        assert old in text, f"{name}: {old!r} is not in the VM"
+        text = text.replace(old, new)
+    number = NUMBERS[name]
+    return text.replace("NUMBER", str(number)).replace("TWO", f"{number - 200:02X}")
+
+
+def effects(judged: list[Judged]) -> dict[str, str]:
+    return {one.address.rpartition(".")[2]: str(one.effect) for one in judged}
+
+
+def powered(pve: Pve) -> set[str]:
+    """Tasks that take a VM down, by their ids."""
+    tasks = pve.world.proxmox.hypervisors["pve"].tasks.table.values()
+    return {task.upid for task in tasks if task.kind in POWER}
+
+
+async def test_the_judge_says_what_the_provider_does(tmp_path: Path, programs: Programs) -> None:
+    """Every row in one plan: restarted are those VMs, and only those, that it said would be."""
+    directory = tmp_path / "tf"
+    directory.mkdir()
+    main = directory / "main.tf"
+    main.write_text(texts(changed=False))
+    async with running(tmp_path / "lab", SPEC) as pve:
+        tofu = await initialised(pve.world, directory, programs)
+        await tofu.apply()
+        assert await tofu.changes() == {}
+        main.write_text(texts(changed=True))
+        before = powered(pve)
+        await tofu.must("plan", "-out=plan")
+        plan = read_plan(json.loads(await tofu.must("show", "-json", "plan")))
+        attached = {number: frozenset({"scsi0"}) for number in NUMBERS.values()}
+        expected = {name: effect for name, (_, effect) in ROWS.items()}
+        assert effects(judge(plan, attached)) == expected
+        await tofu.must("apply", "plan")
+        down = {upid.split(":")[6] for upid in powered(pve) - before}
+        happened = {n: RESTARTS if str(i) in down else ONLINE for n, i in NUMBERS.items()}
+        assert happened == expected
+        assert await tofu.changes() == {}
