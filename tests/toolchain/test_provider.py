@@ -174,13 +174,23 @@ async def test_a_mirror_in_the_users_settings_is_theirs(tmp_path: Path) -> None:
     assert await settings(tmp_path, layer(tmp_path)) is None
 
 
-async def test_an_installed_provider_is_not_fetched_again(tmp_path: Path) -> None:
-    """`init` for a new backend address needs no registry."""
+async def test_a_plugin_folder_of_the_user_is_theirs(tmp_path: Path) -> None:
+    """OpenTofu looks into ~/.terraform.d/plugins by itself."""
+    laid(tmp_path / ".terraform.d/plugins")
+    assert await settings(tmp_path, layer(tmp_path)) is None
+
+
+@pytest.mark.parametrize(("version", "enough"), [(VERSION, True), ("0.1.0", False)])
+async def test_an_installed_provider_is_not_fetched_again(
+    tmp_path: Path, version: str, *, enough: bool
+) -> None:
+    """`init` for a new backend address needs no registry; one for a new version does."""
+    put_go(tmp_path / "bin", build=BUILDING)
     folder = layer(tmp_path)
-    locked(folder, "h1:any=")
-    at = folder / ".terraform/providers" / mirror.OPENTOFU / mirror.NAMESPACE / VERSION
+    locked(folder, "h1:any=", version=version)
+    at = folder / ".terraform/providers" / mirror.OPENTOFU / mirror.NAMESPACE / version
     (at / mirror.system()).mkdir(parents=True)
-    assert await settings(tmp_path, folder) is None
+    assert (await settings(tmp_path, folder) is None) is enough
 
 
 async def test_a_lock_file_that_knows_another_package(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from talops.errors import ToolError, UnreachableError
 from talops.files import write_atomic
 from talops.toolchain import mirror, process
+from talops.toolchain.catalog import PROVIDER, catalog
 from talops.toolchain.engine import ensure_engine
 from talops.toolchain.locate import Found
 from talops.toolchain.release import CONNECT_SECONDS, OK, READ_SECONDS
@@ -127,10 +128,12 @@ async def settings(chain: Toolchain, layer: Path, program: Path, folder: Path) -
         return None
     host = mirror.TERRAFORM if "terraform" in program.name else mirror.OPENTOFU
     if not chain.environment.get(MIRROR) and (
-        _installed(layer, host) or _users_own(chain.environment) or await registry_answers(host)
+        _installed(layer, host)
+        or _users_own(chain.environment, host)
+        or await registry_answers(host)
     ):
         return None
-    found = await chain.ensure("provider")
+    found = await chain.ensure(PROVIDER)
     _refuse_other_hash(layer, found, host)
     file = folder / "provider.tfrc"
     write_atomic(file, mirror.settings_text(found.path))
@@ -157,14 +160,16 @@ def _installed(layer: Path, host: str) -> bool:
     """Then `init` asks no registry."""
     locked = _locked(layer, host)
     folder = layer / ".terraform/providers" / host / mirror.NAMESPACE
-    return locked is not None and (folder / locked[0] / mirror.system()).is_dir()
+    wanted = catalog()[PROVIDER].version
+    return bool(locked and locked[0] == wanted and (folder / wanted / mirror.system()).is_dir())
 
 
-def _users_own(environment: Mapping[str, str]) -> bool:
-    """A mirror in the user's own settings is theirs to choose."""
+def _users_own(environment: Mapping[str, str], host: str) -> bool:
+    """A mirror in the user's own settings or plugin folder is theirs to choose."""
     home = Path(environment.get("HOME") or Path.home())
     files = (home / ".tofurc", home / ".terraformrc", home / ".config/opentofu/tofurc")
-    return any("provider_installation" in _text(file) for file in files)
+    implied = home / ".terraform.d/plugins" / host / mirror.NAMESPACE
+    return implied.is_dir() or any("provider_installation" in _text(file) for file in files)
 
 
 def _refuse_other_hash(layer: Path, found: Found, host: str) -> None:
