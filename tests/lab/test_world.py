@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.lab.proxmox.conftest import running
 
+from talops.cli.lab import _last_words
 from talops.errors import ConflictError, TalopsError
 from talops.lab.layout import Layout
 from talops.lab.network import claim
@@ -70,6 +72,27 @@ async def test_tls_is_new_and_trusted(tmp_path: Path) -> None:
         address = pve.world.proxmox.address("pve")
         with pytest.raises((ssl.SSLError, ConnectionError)):
             await asyncio.open_connection(address, 8006, ssl=old)
+
+
+async def test_a_taken_port_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    """What listens on all addresses, as a real Proxmox does on 8006, leaves none for a lab."""
+    world = World(tmp_path / "lab")
+    address = world.proxmox.address("pve")
+    with socket.create_server((address, 8006)):
+        with pytest.raises(ConflictError, match=rf"cannot listen: .*{address}.*8006") as refused:
+            await world.start()
+        assert "ss -ltnp" in str(refused.value.hint)
+    assert not is_running(Layout(tmp_path / "lab"))
+
+
+def test_the_error_of_a_lab_in_the_background_is_told(tmp_path: Path) -> None:
+    """It stands in the log, after what earlier labs wrote there."""
+    log = tmp_path / "lab.log"
+    log.write_text("error: an earlier one\n")
+    start = log.stat().st_size
+    log.write_text(log.read_text() + "noise\nerror: no port\n  next: free it\n")
+    assert _last_words(log, start) == "error: no port next: free it"
+    assert _last_words(log, log.stat().st_size) == ""
 
 
 async def test_network_is_held_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

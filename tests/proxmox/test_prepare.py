@@ -156,6 +156,26 @@ async def test_storages_and_mappings_are_made_fit(lab: Lab, root: Client) -> Non
     assert await checked(lab, Token("talops@pve!talops", value), asked.wanted) == []
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"token": "a"}, "'a' is not the name of a Proxmox token"),
+        ({"token": "1x"}, "'1x' is not the name of a Proxmox token"),
+        ({"token": "a b"}, "'a b' is not the name of a Proxmox token"),
+        ({"user": "talops"}, "'talops' is not the name of a Proxmox user"),
+        ({"user": "tal/ops@pve"}, "'tal/ops@pve' is not the name of a Proxmox user"),
+    ],
+)
+async def test_a_name_that_proxmox_refuses_changes_nothing(
+    lab: Lab, root: Client, changes: dict[str, Any], words: str
+) -> None:
+    """Recorded from 9.2: 400, after user and rights were created already."""
+    before = (lab.pve.users.keys(), lab.pve.roles.keys(), lab.pve.acl.keys())
+    with pytest.raises(TalopsError, match=words):
+        await prepared(root, replace(Asked(P), **changes))
+    assert (lab.pve.users.keys(), lab.pve.roles.keys(), lab.pve.acl.keys()) == before
+
+
 async def test_a_device_is_not_guessed(lab: Lab, root: Client) -> None:
     """An address that is not there is asked about, with the cards that are."""
     asked = Asked(wanted_plan([vm(gpus=("gpu0",))]), gpus={"gpu0": "0000:09:00.0"})

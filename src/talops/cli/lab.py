@@ -168,6 +168,7 @@ def _start_detached(verb: str, directory: Path, spec: LabSpec | None) -> dict[st
         write_atomic(path, spec.model_dump_json(by_alias=True, indent=2), mode=PRIVATE)
         command += ["--spec", str(path)]
     with layout.log.open("ab") as log:
+        before = log.tell()
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -178,9 +179,17 @@ def _start_detached(verb: str, directory: Path, spec: LabSpec | None) -> dict[st
 
     def gone() -> str | None:
         code = process.poll()
-        return None if code is None else f"it ended with exit code {code}"
+        return None if code is None else _last_words(layout.log, before) or f"exit code {code}"
 
     return _client(directory).wait_until_started(gone)
+
+
+def _last_words(log: Path, start: int) -> str:
+    """The error that a lab in the background ended with."""
+    with log.open("rb") as file:
+        file.seek(start)
+        text = file.read().decode(errors="replace")
+    return " ".join(text[text.find("error: ") :].split()) if "error: " in text else ""
 
 
 def _show(details: dict[str, Any], output: Format) -> None:

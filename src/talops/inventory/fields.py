@@ -17,6 +17,11 @@ MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
 BDF = re.compile(r"(?:([0-9a-f]{4}):)?([0-9a-f]{2}):([0-1][0-9a-f])(?:\.([0-7]))?", re.IGNORECASE)
 MAPPING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
 TOKEN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]+")
+ROLE_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_POOL = r"[A-Za-z][A-Za-z0-9._-]*"
+POOL_NAME = re.compile(rf"{_POOL}(?:/{_POOL}){{0,2}}")
+STORAGE_NAME = re.compile(r"[a-z][a-z0-9._-]*[a-z0-9]", re.IGNORECASE)
+USER_NAME = re.compile(r"[^\s:/!@]+@[A-Za-z][A-Za-z0-9._-]+")
 SCHEMATIC = re.compile(r"[0-9a-f]{64}")
 TAINT = re.compile(
     r"(?P<key>[\w./-]+)(?:=(?P<value>[\w.-]*))?:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute)"
@@ -153,6 +158,53 @@ def _token_name(value: Any) -> str:
     return text
 
 
+def _role_name(value: Any) -> str:
+    text = _text(value, "TalopsReader")
+    if not ROLE_NAME.fullmatch(text) or text.upper().startswith("PVE"):
+        raise refuse(
+            "role-name",
+            f"{text!r} is not the name of a Proxmox role that can be created",
+            "use A-Z, a-z, 0-9, '.', '-' and '_'; Proxmox keeps names that begin with PVE for "
+            "its own roles",
+        )
+    return text
+
+
+def _pool_name(value: Any) -> str:
+    text = _text(value, "k8s")
+    if not POOL_NAME.fullmatch(text):
+        raise refuse(
+            "pool-name",
+            f"{text!r} is not the name of a Proxmox pool",
+            "use A-Z, a-z, 0-9, '.', '-' and '_', starting with a letter; at most three levels, "
+            "like lab/k8s",
+        )
+    return text
+
+
+def _storage_name(value: Any) -> str:
+    text = _text(value, "local-lvm")
+    if not STORAGE_NAME.fullmatch(text):
+        raise refuse(
+            "storage-name",
+            f"{text!r} is not the name of a Proxmox storage",
+            "use at least two of a-z, 0-9, '.', '-' and '_', starting with a letter and ending "
+            "with a letter or digit",
+        )
+    return text
+
+
+def _user_name(value: Any) -> str:
+    text = _text(value, "talops@pve")
+    if not USER_NAME.fullmatch(text):
+        raise refuse(
+            "user-name",
+            f"{text!r} is not the name of a Proxmox user",
+            "write it with its realm, like talops@pve, without ':' and '/'",
+        )
+    return text
+
+
 def _taint(value: Any) -> str:
     text = _text(value, "dedicated=gpu:NoSchedule")
     if not TAINT.fullmatch(text):
@@ -208,6 +260,10 @@ Mac = Annotated[str, BeforeValidator(_mac, json_schema_input_type=str)]
 Schematic = Annotated[str, BeforeValidator(_schematic, json_schema_input_type=str)]
 Gpu = Annotated[str, BeforeValidator(_gpu, json_schema_input_type=str)]
 TokenName = Annotated[str, BeforeValidator(_token_name, json_schema_input_type=str)]
+RoleName = Annotated[str, BeforeValidator(_role_name, json_schema_input_type=str)]
+PoolName = Annotated[str, BeforeValidator(_pool_name, json_schema_input_type=str)]
+StorageName = Annotated[str, BeforeValidator(_storage_name, json_schema_input_type=str)]
+UserName = Annotated[str, BeforeValidator(_user_name, json_schema_input_type=str)]
 Taint = Annotated[str, BeforeValidator(_taint, json_schema_input_type=str)]
 Url = Annotated[str, BeforeValidator(_url, json_schema_input_type=str)]
 GitUrl = Annotated[str, BeforeValidator(_git_url, json_schema_input_type=str)]

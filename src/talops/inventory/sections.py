@@ -16,11 +16,15 @@ from talops.inventory.fields import (
     Mac,
     Mebibytes,
     Mtu,
+    PoolName,
+    RoleName,
     Seconds,
     Sha256,
+    StorageName,
     Text,
     TokenName,
     Url,
+    UserName,
     VlanTag,
     VmId,
 )
@@ -122,7 +126,7 @@ class HypervisorNode(Section):
 
 
 class Storage(Section):
-    name: Text = Field(description="Storage id.")
+    name: StorageName = Field(description="Storage id.")
     type: Literal["dir", "lvm", "lvmthin", "zfspool", "nfs"] = Field(description="Kind.")
     content: list[Literal["images", "rootdir", "iso", "vztmpl", "backup", "snippets", "import"]] = (
         Field(description="What may be stored.")
@@ -138,12 +142,12 @@ class Storage(Section):
 
 
 class Role(Section):
-    name: Text = Field(description="Role id.")
+    name: RoleName = Field(description="Role id.")
     privileges: list[Text] = Field(description="Privileges, like VM.Audit.")
 
 
 class User(Section):
-    name: Text = Field(description="User with realm, like talops@pve.")
+    name: UserName = Field(description="User with realm, like talops@pve.")
     comment: Text | None = Field(None, description="Comment shown in Proxmox.")
 
 
@@ -177,7 +181,7 @@ class PciMapping(Section):
 
 
 class Pool(Section):
-    name: Text = Field(description="Pool id.")
+    name: PoolName = Field(description="Pool id.")
     comment: Text | None = Field(None, description="Comment shown in Proxmox.")
 
 

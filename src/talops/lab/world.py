@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import json
 import os
@@ -97,7 +98,7 @@ class World:
         started: list[Service] = []
         try:
             for service in self.services:
-                await service.start()
+                await _start(service)
                 started.append(service)
             await self.control.start(self._listener)
         except BaseException:
@@ -155,6 +156,19 @@ def _default() -> LabSpec:
     from talops.lab.spec import usual
 
     return usual()
+
+
+async def _start(service: Service) -> None:
+    try:
+        await service.start()
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise ConflictError(
+            f"the lab's {service.name} cannot listen: {error.strerror or error}",
+            hint="stop what listens on this port of all addresses (ss -ltnp); a real Proxmox does "
+            "on 8006",
+        ) from error
 
 
 def _lock(layout: Layout) -> IO[bytes]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
-from talops.proxmox import accounts, mappings, nodes, pveum, storage
+from talops.proxmox import accounts, mappings, names, nodes, pveum, storage
 from talops.proxmox.accounts import Rule
 from talops.proxmox.check.privileges import ROLE_PREFIX
 from talops.proxmox.rights import Grant, grants, needs, roles, spoken
@@ -99,6 +99,8 @@ def nothing() -> Found:
 
 def plan(asked: Asked, found: Found) -> list[Step]:
     """In the order in which they must be done; [] if nothing is missing."""
+    names.check_user(asked.user)
+    names.check_token(asked.token)
     steps = [*_roles(asked, found)]
     if not found.user:
         steps.append(Step("user", asked.user, pveum.user_line(asked.user, COMMENT)))

@@ -38,12 +38,16 @@ class ProxmoxService:
         return self._context.network.address(1, names.index(node) + 1)
 
     async def start(self) -> None:
-        for spec in self._context.spec.proxmox:
-            pve = self._open(spec)
-            self.hypervisors[spec.name] = pve
-            for node in spec.nodes:
-                await self._listen(pve, node.name)
-            await self._boot(pve)
+        try:
+            for spec in self._context.spec.proxmox:
+                pve = self._open(spec)
+                self.hypervisors[spec.name] = pve
+                for node in spec.nodes:
+                    await self._listen(pve, node.name)
+                await self._boot(pve)
+        except OSError:  # a port is taken: nothing stays half open
+            await self.stop()
+            raise
 
     def _open(self, spec: HypervisorSpec) -> Hypervisor:
         pve = Hypervisor(
@@ -65,10 +69,10 @@ class ProxmoxService:
         runner = web.ServerRunner(
             web.Server(Api(pve, node), access_log=None), shutdown_timeout=GOODBYE
         )
+        self._runners.append(runner)
         await runner.setup()
         site = web.TCPSite(runner, address, PORT, ssl_context=context, backlog=1024)
         await site.start()
-        self._runners.append(runner)
 
     async def _boot(self, pve: Hypervisor) -> None:
         """VMs that were running when the lab went down run again, if they still can."""
