@@ -145,6 +145,19 @@ def test_refusal_names_all_and_the_way_out() -> None:
     assert caught.value.hint == "if that is meant: --allow-destroy w-1"
 
 
+@pytest.mark.parametrize(
+    ("reason", "hint"),
+    [("", "drain w-1"), ("replace_because_tainted", "detach scsi1 of w-1 in Proxmox")],
+)
+def test_a_foreign_disk_is_freed_where_that_is_possible(reason: str, hint: str) -> None:
+    """A VM whose creation broke off is in no cluster: there is nothing to drain."""
+    change = {"vm": "w-1", "actions": ["delete", "create"], "reason": reason}
+    found = judged({"changes": [change], "attached": {"101": ["scsi0", "scsi1"]}})
+    with pytest.raises(RefusedError, match="would take away scsi1") as caught:
+        check("02-platforms/home", found, Policy())
+    assert hint in str(caught.value.hint)
+
+
 @pytest.mark.parametrize("document", [{}, {"format_version": "2.0"}])
 def test_unknown_format_is_refused(document: dict[str, Any]) -> None:
     """A plan in a format that talops does not know is not read as an empty one."""

@@ -187,7 +187,18 @@ def _foreign(
     """Disks on the VM that the state does not know; None: not readable."""
     if attached is None or change.vm_id is None or change.vm_id not in attached:
         return None
-    return attached[change.vm_id] - slots(change.before)
+    return attached[change.vm_id] - _made(change)
+
+
+def _made(change: Change) -> frozenset[str]:
+    """Slots of the disks that talops made. The state of a VM whose creation broke off may have its
+    disks without their slots, or no disks: then they are where the plan wants them.
+    """
+    disks = change.before.get("disk") or []
+    known = disks and all(isinstance(disk.get("interface"), str) for disk in disks)
+    if known or "tainted" not in change.reason:
+        return slots(change.before)
+    return slots(change.before) | slots(change.after)
 
 
 def _short(value: Any) -> str:

@@ -65,15 +65,25 @@ def check(layer: str, changes: Sequence[Judged], policy: Policy) -> None:
 def _refuse(change: Judged, changes: Sequence[Judged], policy: Policy) -> Refusal | None:
     if policy.everything or change.effect < Effect.REMOVES_DISK or _disposable(change):
         return _unread(change, policy)
+    if change.tainted and change.address in policy.fresh:
+        return None  # never came to life: whatever it has, this plan or the last one gave it
     if change.foreign:
-        return Refusal(
-            change,
-            f"would take away {', '.join(change.foreign)}, which talops did not make",
-            f"drain {change.name} so that the volume is detached, then run the same command again",
-        )
+        return _takes_away(change)
     if change.address in policy.fresh:
         return None
     return _unnamed(change, changes, policy) or _unread(change, policy)
+
+
+def _takes_away(change: Judged) -> Refusal:
+    disks = ", ".join(change.foreign)
+    again = "then run the same command again"
+    return Refusal(
+        change,
+        f"would take away {disks}, which talops did not make",
+        f"detach {disks} of {change.name} in Proxmox: its creation did not finish; {again}"
+        if change.tainted
+        else f"drain {change.name} so that the volume is detached, {again}",
+    )
 
 
 def _unread(change: Judged, policy: Policy) -> Refusal | None:
