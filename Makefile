@@ -37,6 +37,7 @@ test: venv ## Set everything up and pass all tests
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/talops tools install $(TEST_TOOLS)
+	$(BIN)/python -m tests.oracle
 	$(BIN)/pytest -n $(WORKERS) -m "not chaos"
 
 check: venv ## The inner loop: ruff, mypy, quick tests

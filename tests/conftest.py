@@ -9,15 +9,17 @@ import secrets
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 from tests.real_provider import Programs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.oracle.asking import Oracle
 
 SEED = "SEED"
 # How long an example takes says more about the machine than about the code.
@@ -69,7 +71,29 @@ def programs(tool: Callable[[str], Path]) -> Programs:
     return Programs(tool("tofu"), tool("provider"))
 
 
-def _ensure(name: str, config: pytest.Config) -> Path:
+@pytest.fixture(scope="session")
+def oracle(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Oracle]]:
+    """`oracle("1.13")` asks the real Talos library of that version, one process per worker."""
+    from tests.oracle.asking import Oracle
+    from tests.oracle.tools import oracle_tools, tool_name
+
+    running: dict[str, Oracle] = {}
+
+    def find(minor: str) -> Oracle:
+        if minor not in running:
+            own = {"tools": oracle_tools(), "ways": ("cache", "build")}
+            program = _outside_the_time_limit(
+                lambda: _ensure(tool_name(minor), request.config, **own)
+            )
+            running[minor] = Oracle(program)
+        return running[minor]
+
+    yield find
+    for one in running.values():
+        one.close()
+
+
+def _ensure(name: str, config: pytest.Config, **where_from: Any) -> Path:
     from talops.cli.tools_progress import Lines
     from talops.toolchain.install import Toolchain
 
@@ -80,7 +104,7 @@ def _ensure(name: str, config: pytest.Config) -> Path:
             print(line, file=sys.__stderr__, flush=True)
 
     async def ensure() -> Path:
-        return (await Toolchain(os.environ, emit=Lines(write)).ensure(name)).path
+        return (await Toolchain(os.environ, emit=Lines(write), **where_from).ensure(name)).path
 
     # A thread of its own: the test that asks may be inside a running event loop.
     with ThreadPoolExecutor(1) as pool:

@@ -30,6 +30,16 @@ def bundle() -> Bundle:
 @pytest.fixture(scope="session")
 def masked(bundle: Bundle) -> Callable[[Any], Any]:
     """Data with every secret and certificate of the bundle replaced by its name, like `@os.key`."""
+    return _replacing(_names(bundle))
+
+
+@pytest.fixture(scope="session")
+def unmasked(bundle: Bundle) -> Callable[[Any], Any]:
+    """Data with the bundle's secrets in the place of their names."""
+    return _replacing({name: value for value, name in _names(bundle).items()})
+
+
+def _names(bundle: Bundle) -> dict[str, str]:
     names: dict[str, str] = {}
     for name in ("os", "k8s", "etcd", "aggregator"):
         pair = getattr(bundle, name)
@@ -43,12 +53,15 @@ def masked(bundle: Bundle) -> Callable[[Any], Any]:
     ):
         names[getattr(bundle, name).reveal()] = f"@{name}"
     names[bundle.cluster_id] = "@cluster_id"
+    return names
 
-    def mask(value: Any) -> Any:
+
+def _replacing(texts: dict[str, str]) -> Callable[[Any], Any]:
+    def replaced(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: mask(item) for key, item in value.items()}
+            return {key: replaced(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [mask(item) for item in value]
-        return names.get(value, value) if isinstance(value, str) else value
+            return [replaced(item) for item in value]
+        return texts.get(value, value) if isinstance(value, str) else value
 
-    return mask
+    return replaced

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.births import gone
-from tests.toolchain.conftest import PROGRAM, Server, put_go, unreleased, zipped
+from tests.toolchain.conftest import PROGRAM, Server, put, put_go, unreleased, zipped
 
 from talops.errors import TalopsError, ToolError
+from talops.toolchain.catalog import OWN
 from talops.toolchain.events import ToolProgress, ToolReady, ToolSkipped, ToolStarted
 from talops.toolchain.install import Toolchain
 
@@ -89,6 +90,19 @@ async def test_build_shows_progress(tmp_path: Path, gadget: Tool) -> None:
     seen = [(e.done, e.total, e.detail) for e in events if isinstance(e, ToolProgress)]
     fetched = (0, 0, "downloading example.org/gadget v2.1.0")
     assert seen == [fetched, (1, 2, "one"), (2, 2, "two")]
+
+
+async def test_program_of_our_own(tmp_path: Path, gadget: Tool) -> None:
+    """Go files of our own are built beside the go.mod that requires the module."""
+    source = put(tmp_path / "source", "main.go", "package main")
+    seen = tmp_path / "seen"
+    put_go(tmp_path / "bin", build=f"cat go.mod main.go > {seen}")
+    own = replace(gadget.build, sources=(source,))
+    await chain(tmp_path, replace(unreleased(gadget), build=own)).ensure("gadget")
+    text = seen.read_text()
+    assert text.startswith(f"module {OWN}\n")
+    assert "require example.org/gadget v2.1.0" in text
+    assert text.endswith("package main")
 
 
 async def test_failed_build_leaves_nothing(tmp_path: Path, gadget: Tool) -> None:

@@ -25,6 +25,10 @@ KUBERNETES_PARTS = (
 )
 
 
+# The module that every build is a part of.
+OWN = "talops.invalid/tool"
+
+
 @dataclass(frozen=True)
 class Release:
     """An official download; `url` and `member` may use {version}, {os} and {arch}."""
@@ -36,13 +40,17 @@ class Release:
 
 @dataclass(frozen=True)
 class Build:
-    """A Go module and the commands in it; `replace` and `godebug` as in its own go.mod."""
+    """A Go module and the commands in it; `replace` and `godebug` as in its own go.mod.
+
+    With `sources` the command is our own: Go files that use the module, in the package OWN.
+    """
 
     module: str
     packages: tuple[str, ...]
     stamp: str = ""  # the linker's -X that tells the program its version
     replace: tuple[tuple[str, str], ...] = ()
     godebug: str = ""
+    sources: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.toolchain import process
+from talops.toolchain.catalog import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def module_file(build: Build, go_version: str) -> str:
     """The text of a go.mod that requires the tool and carries its replacements over."""
-    lines = ["module talops.invalid/tool", "", f"go {go_version}", ""]
+    lines = [f"module {OWN}", "", f"go {go_version}", ""]
     if build.godebug:
         lines += [f"godebug {build.godebug}", ""]
     lines += [f"require {build.module}", ""]
@@ -49,6 +50,8 @@ class Workshop:
             folder = Path(name)
             module = folder / "go.mod"
             module.write_text(module_file(tool.build, self.go_version), encoding="utf-8")
+            for source in tool.build.sources:
+                shutil.copy(source, folder)
             await self._compile(tool, folder, await self._stale_packages(tool, folder))
             for program, package in zip(tool.programs, tool.build.packages, strict=True):
                 shutil.move(folder / "bin" / _binary(package), into / program)

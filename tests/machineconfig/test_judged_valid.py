@@ -1,0 +1,96 @@
+"""The real Talos library takes every config that talops writes, strictly and in every mode."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from tests.inventory.strategies import inventories
+
+from talops.inventory.load import load
+from talops.machineconfig import yamltext
+from talops.machineconfig.build import build_configs
+from talops.machineconfig.contract import Contract
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.oracle.asking import Oracle
+
+    from talops.inventory.model import Cluster
+    from talops.machineconfig.bundle import Bundle
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
+GOLDENS = sorted((Path(__file__).parent / "golden").glob("*.yaml"))
+# Which library judges the configs of a contract.
+JUDGES = {Contract.V1_12: "1.13", Contract.V1_13: "1.13"}
+RANDOM_INVENTORIES = 500
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("contract", list(Contract))
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_examples(
+    example: Path, contract: Contract, bundle: Bundle, oracle: Callable[[str], Oracle]
+) -> None:
+    """Every node of every example, for every contract."""
+    found = complaints(load(example).require(), contract, bundle, oracle, example)
+    assert found == {}
+
+
+@pytest.mark.parametrize("golden", GOLDENS, ids=lambda path: path.stem)
+def test_goldens(
+    golden: Path, unmasked: Callable[[Any], Any], oracle: Callable[[str], Oracle]
+) -> None:
+    """The written-down expectations, with secrets in the place of their names."""
+    documents = unmasked(yamltext.load_all(golden.read_text(encoding="utf-8"), where=golden.name))
+    assert oracle("1.13").complaints(yamltext.dump_all(documents)) == []
+
+
+@pytest.mark.parametrize("contract", list(Contract))
+@seed(int(os.environ["SEED"]))
+@settings(
+    max_examples=RANDOM_INVENTORIES,
+    database=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+)
+@given(pair=inventories())
+def test_random_inventories(
+    pair: tuple[dict[str, Any], dict[str, Any]],
+    contract: Contract,
+    bundle: Bundle,
+    oracle: Callable[[str], Oracle],
+) -> None:
+    """Whatever the inventory asks for, as long as talops has no objection."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, content in zip(("cluster.yaml", "nodes.yaml"), pair, strict=True):
+            (folder / file).write_text(json.dumps(content), encoding="utf-8")
+        cluster = load(folder).require()
+        assert complaints(cluster, contract, bundle, oracle, folder) == {}
+
+
+def complaints(
+    cluster: Cluster,
+    contract: Contract,
+    bundle: Bundle,
+    oracle: Callable[[str], Oracle],
+    folder: Path,
+) -> dict[str, list[str]]:
+    configs = build_configs(
+        cluster,
+        replace(bundle, contract=contract),
+        lambda name: (folder / name).read_text(encoding="utf-8"),
+    )
+    judge = oracle(JUDGES[contract])
+    found = {name: judge.complaints(config.to_yaml()) for name, config in configs.items()}
+    assert found
+    return {name: texts for name, texts in found.items() if texts}
