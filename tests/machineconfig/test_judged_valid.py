@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from tests.inventory.strategies import inventories
+from tests.oracle.judges import JUDGES
 
 from talops.inventory.load import load
 from talops.machineconfig import yamltext
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
 GOLDENS = sorted((Path(__file__).parent / "golden").glob("*.yaml"))
-# Which library judges the configs of a contract.
-JUDGES = {Contract.V1_12: "1.13", Contract.V1_13: "1.13"}
 RANDOM_INVENTORIES = 500
 
 pytestmark = pytest.mark.slow
