@@ -16,6 +16,7 @@ from talops.talos.wire import (
     cosi_pb2,
     spec_block_pb2,
     spec_cluster_pb2,
+    spec_config_pb2,
     spec_enums_pb2,
     spec_runtime_pb2,
 )
@@ -99,7 +100,8 @@ async def test_config_is_for_administrators(lab: Lab) -> None:
     await up(lab, "cp-1")
     admin, reader = StateStub(lab.channel("cp-1")), StateStub(lab.channel("cp-1", "os:reader"))
     reply = await admin.Get(cosi_pb2.GetRequest(**CONFIG))
-    assert reply.resource.spec.proto_spec == lab.files.config("controlplane", "cp-1")
+    spec = spec_config_pb2.MachineConfigSpec.FromString(reply.resource.spec.proto_spec)
+    assert spec.yaml_marshalled == lab.files.config("controlplane", "cp-1")
     with pytest.raises(GRPCError) as refused:
         await reader.Get(cosi_pb2.GetRequest(**CONFIG))
     assert refused.value.status is Status.PERMISSION_DENIED

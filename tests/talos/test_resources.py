@@ -18,6 +18,7 @@ from talops.talos.wire import (
     cosi_pb2,
     spec_block_pb2,
     spec_cluster_pb2,
+    spec_config_pb2,
     spec_etcd_pb2,
     spec_k8s_pb2,
     spec_network_pb2,
@@ -113,7 +114,11 @@ ADDRESS = spec_network_pb2.AddressStatusSpec(
             spec_time_pb2.StatusSpec(synced=True),
             kinds.TimeStatus(synced=True, sync_disabled=False),
         ),
-        (kinds.MACHINE_CONFIG, b"version: v1alpha1\n", "version: v1alpha1\n"),
+        (
+            kinds.MACHINE_CONFIG,
+            spec_config_pb2.MachineConfigSpec(yaml_marshalled=b"version: v1alpha1\n"),
+            "version: v1alpha1\n",
+        ),
     ],
     ids=lambda value: value.type if isinstance(value, Kind) else "",
 )  # fmt: skip

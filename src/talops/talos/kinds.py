@@ -10,6 +10,7 @@ from talops.talos.resources import Kind
 from talops.talos.wire import (
     spec_block_pb2,
     spec_cluster_pb2,
+    spec_config_pb2,
     spec_enums_pb2,
     spec_etcd_pb2,
     spec_k8s_pb2,
@@ -173,7 +174,7 @@ def _time(r: Resource) -> TimeStatus:
 
 
 def _machine_config(r: Resource) -> str:
-    return r.proto_spec.decode()
+    return spec_config_pb2.MachineConfigSpec.FromString(r.proto_spec).yaml_marshalled.decode()
 
 
 def _address(ip: common_pb2.NetIP) -> Address:

@@ -121,7 +121,8 @@ def _hardware(node: Node) -> Iterator[Item]:
 def _configured(node: Node, config: MachineConfig) -> Iterator[Item]:
     raw = config.raw
     namespace, kind = kinds.MACHINE_CONFIG
-    yield Item(namespace, kind, "v1alpha1", raw, raw.decode)
+    spec = spec_config_pb2.MachineConfigSpec(yaml_marshalled=raw)
+    yield Item(namespace, kind, "v1alpha1", spec.SerializeToString(), raw.decode)
     role = _TYPES.get(config.type, spec_enums_pb2.TYPE_WORKER)
     type_spec = spec_config_pb2.MachineTypeSpec(
         machine_type=spec_config_pb2.MachineType.Name(int(role))
