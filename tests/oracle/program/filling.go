@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -70,11 +71,11 @@ func (f filler) setScalar(value reflect.Value) {
 	case reflect.String:
 		value.SetString(f.text())
 	case reflect.Bool:
-		value.SetBool(true)
+		value.SetBool(f.random.Intn(4) > 0)
 	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int, reflect.Int64:
-		value.SetInt(1 + f.below(value.Type()))
+		value.SetInt(f.number(value.Type()))
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint, reflect.Uint64:
-		value.SetUint(uint64(1 + f.below(value.Type())))
+		value.SetUint(uint64(f.number(value.Type())))
 	case reflect.Float32, reflect.Float64:
 		value.SetFloat(float64(1+f.random.Intn(1000)) / 4)
 	case reflect.Interface:
@@ -84,13 +85,32 @@ func (f filler) setScalar(value reflect.Value) {
 	}
 }
 
-// below keeps named numbers small: they are enumerations, and know only their first values.
-func (f filler) below(number reflect.Type) int64 {
-	if number.PkgPath() != "" {
-		return f.random.Int63n(3)
+// number is one that the type knows: named numbers are enumerations.
+func (f filler) number(kind reflect.Type) int64 {
+	if kind.PkgPath() == "" {
+		return 1 + f.random.Int63n(1<<(kind.Bits()/2-1))
 	}
 
-	return f.random.Int63n(1 << (number.Bits()/2 - 1))
+	for range 64 {
+		if number := 1 + f.random.Int63n(16); known(kind, number) {
+			return number
+		}
+	}
+
+	return 1
+}
+
+// known tells by its text whether an enumeration has the value: others show as `Name(7)`.
+func known(kind reflect.Type, number int64) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+
+	text := fmt.Sprint(reflect.ValueOf(number).Convert(kind).Interface())
+
+	return !strings.ContainsAny(text, "(%")
 }
 
 func (f filler) text() string {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -79,10 +78,6 @@ func messageDefinitions(definitionsRequest) (any, error) {
 
 	protoregistry.GlobalTypes.RangeMessages(func(kind protoreflect.MessageType) bool {
 		descriptor := kind.Descriptor()
-		if strings.HasPrefix(string(descriptor.FullName()), "google.") {
-			return true
-		}
-
 		fields := map[string]int{}
 		for i := range descriptor.Fields().Len() {
 			field := descriptor.Fields().Get(i)
