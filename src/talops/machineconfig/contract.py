@@ -8,6 +8,14 @@ from enum import StrEnum
 from talops.errors import TalopsError
 
 
+def numbers_of(talos_version: str) -> tuple[int, int]:
+    """Major and minor of a version like v1.13.9 or 1.13."""
+    match = re.match(r"v?(\d+)\.(\d+)", talos_version)
+    if not match:
+        raise TalopsError(f"{talos_version!r} is not a Talos version", hint="write it like v1.13.9")
+    return int(match[1]), int(match[2])
+
+
 class Contract(StrEnum):
     """Pinned when a cluster is created; an upgrade of Talos never changes it."""
 
@@ -17,12 +25,7 @@ class Contract(StrEnum):
     @classmethod
     def for_version(cls, talos_version: str) -> Contract:
         """The newest contract that this version of Talos reads."""
-        match = re.match(r"v?(\d+)\.(\d+)", talos_version)
-        if not match:
-            raise TalopsError(
-                f"{talos_version!r} is no Talos version", hint="write it like v1.12.4"
-            )
-        version = (int(match[1]), int(match[2]))
+        version = numbers_of(talos_version)
         known = [c for c in cls if c.numbers <= version]
         if not known:
             raise TalopsError(
@@ -34,8 +37,7 @@ class Contract(StrEnum):
 
     @property
     def numbers(self) -> tuple[int, int]:
-        major, minor = self.value.split(".")
-        return int(major), int(minor)
+        return numbers_of(self.value)
 
     @property
     def has_empty_machine_network(self) -> bool:

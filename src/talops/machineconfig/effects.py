@@ -1,0 +1,187 @@
+"""Which changes of a running node's config take effect only when it reboots.
+
+Talos up to 1.13 says so itself, for the fields of the main document that it cannot change live.
+From 1.14 on it applies everything at once and always answers "no reboot"; some settings are read
+at boot only all the same, and no Talos of any version tells which.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from talops.machineconfig.contract import numbers_of
+from talops.machineconfig.identity import identify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    Document = dict[str, Any]
+
+_ALWAYS_LIVE = (1, 14)
+# Fields of `machine` that Talos up to 1.13 changes on a running node.
+_LIVE = frozenset(
+    {
+        "ca",
+        "acceptedCAs",
+        "certSANs",
+        "time",
+        "install",
+        "network",
+        "sysfs",
+        "sysctls",
+        "logging",
+        "controlPlane",
+        "kubelet",
+        "kernel",
+        "registries",
+        "pods",
+        "seccompProfiles",
+        "nodeAnnotations",
+        "nodeLabels",
+        "nodeTaints",
+    }
+)
+_LIVE_FEATURES = frozenset(
+    {
+        "kubernetesTalosAPIAccess",
+        "kubePrism",
+        "hostDNS",
+        "imageCache",
+        "nodeAddressSortAlgorithm",
+    }
+)
+# Fields of `machine` that Talos 1.14 takes live and reads at boot only.
+_READ_AT_BOOT = ("type", "disks", "files")
+_BOOT_FEATURES = ("diskQuotaSupport",)
+# The container runtime of 1.13 reads them when it starts.
+_RUNTIME_DOCUMENTS = ("RegistryAuthConfig",)
+_VOLUMES = frozenset(
+    {
+        "VolumeConfig",
+        "UserVolumeConfig",
+        "RawVolumeConfig",
+        "SwapVolumeConfig",
+        "ExistingVolumeConfig",
+        "ExternalVolumeConfig",
+    }
+)
+# Talos makes these without a document, so a first document changes what is there.
+_SYSTEM_VOLUMES = "VolumeConfig"
+_HEADER = frozenset({"apiVersion", "kind", "name"})
+_EMPTY: tuple[Any, ...] = (None, {}, [], "")
+
+
+class _Setting(NamedTuple):
+    """`key` is the same wherever Talos lets the setting stand; `path` is where it stands."""
+
+    key: str
+    path: str
+    value: Any
+    # What was not there before, and what is there no longer: does either take effect at once?
+    new_is_live: bool = False
+    gone_is_live: bool = False
+
+
+def reboot_needed(
+    before: Sequence[Document], after: Sequence[Document], talos_version: str
+) -> tuple[str, ...]:
+    """Paths of the changes that wait for a reboot, sorted; () where all take effect at once."""
+    read = _settings_of(talos_version)
+    old = {setting.key: setting for document in before for setting in read(document)}
+    new = {setting.key: setting for document in after for setting in read(document)}
+    paths = set()
+    for key in old.keys() | new.keys():
+        was, will = old.get(key), new.get(key)
+        known = will or was
+        assert known, "the key is from one of the two"
+        live = (was is None and known.new_is_live) or (will is None and known.gone_is_live)
+        if not live and _value(was) != _value(will):
+            paths.add(known.path)
+    return tuple(sorted(paths))
+
+
+def _value(setting: _Setting | None) -> Any:
+    return None if setting is None or setting.value in _EMPTY else setting.value
+
+
+def _settings_of(talos_version: str) -> Callable[[Document], Iterator[_Setting]]:
+    live = numbers_of(talos_version) >= _ALWAYS_LIVE
+    machine = _machine_read_at_boot if live else _machine_rebooting
+
+    def read(document: Document) -> Iterator[_Setting]:
+        if identify(document).is_main:
+            yield from machine(document.get("machine") or {})
+            yield from _of_either_shape(document)
+        else:
+            yield from _of_document(document, runtime_reloads=live)
+
+    return read
+
+
+def _machine_rebooting(machine: Document) -> Iterator[_Setting]:
+    own = {"features", "env", "systemDiskEncryption"}
+    for name in machine.keys() - _LIVE - own:
+        yield _Setting(name, f"machine.{name}", machine[name])
+    features = machine.get("features") or {}
+    for name in features.keys() - _LIVE_FEATURES:
+        yield _Setting(f"feature {name}", f"machine.features.{name}", features[name])
+    for host, registry in ((machine.get("registries") or {}).get("config") or {}).items():
+        path = f"machine.registries.config.{host}.auth"
+        yield _Setting(f"auth {host}", path, (registry or {}).get("auth"))
+
+
+def _machine_read_at_boot(machine: Document) -> Iterator[_Setting]:
+    for name in _READ_AT_BOOT:
+        yield _Setting(name, f"machine.{name}", machine.get(name))
+    features = machine.get("features") or {}
+    for name in _BOOT_FEATURES:
+        yield _Setting(f"feature {name}", f"machine.features.{name}", features.get(name))
+
+
+def _of_either_shape(document: Document) -> Iterator[_Setting]:
+    """Settings of the main document that newer Talos reads from documents of their own."""
+    machine = document.get("machine") or {}
+    etcd = (document.get("cluster") or {}).get("etcd") or {}
+    for name, value in etcd.items():
+        yield _Setting(f"etcd {name}", f"cluster.etcd.{name}", value)
+    yield from _variables(machine.get("env") or {}, "machine.env")
+    for module in (machine.get("kernel") or {}).get("modules") or []:
+        name = str(module.get("name"))
+        yield _module(name, f"machine.kernel.modules.{name}", module)
+    for name, encryption in (machine.get("systemDiskEncryption") or {}).items():
+        volume = f"{_SYSTEM_VOLUMES}/{name.upper()}"
+        path = f"machine.systemDiskEncryption.{name}"
+        yield _Setting(f"{volume} encryption", path, encryption)
+
+
+def _of_document(document: Document, *, runtime_reloads: bool) -> Iterator[_Setting]:
+    identity = identify(document)
+    if identity.kind == "EnvironmentConfig":
+        yield from _variables(document.get("variables") or {}, f"{identity}.variables")
+    elif identity.kind == "KernelModuleConfig":
+        yield _module(identity.name, str(identity), document)
+    elif identity.kind == "SecurityProfileConfig":
+        isolation = document.get("workloadIsolation")
+        yield _Setting("isolation", f"{identity}.workloadIsolation", isolation or None)
+    elif identity.kind in _VOLUMES:
+        own = identity.kind != _SYSTEM_VOLUMES
+        for name in ("encryption", "mount"):
+            path = f"{identity}.{name}"
+            value = document.get(name)
+            yield _Setting(f"{identity} {name}", path, value, own, own)
+    elif identity.kind in _RUNTIME_DOCUMENTS and not runtime_reloads:
+        rest = {key: value for key, value in document.items() if key not in _HEADER}
+        yield _Setting(f"auth {identity.name}", str(identity), rest)
+
+
+def _variables(variables: Document, place: str) -> Iterator[_Setting]:
+    """A service keeps the environment that it was started with."""
+    for name, value in variables.items():
+        yield _Setting(f"env {name}", f"{place}.{name}", value)
+
+
+def _module(name: str, path: str, module: Document) -> _Setting:
+    """Loaded when it is first named; never unloaded, never given other parameters."""
+    # A pair, so that a module without parameters is told from one that is not there.
+    value = (name, tuple(module.get("parameters") or ()))
+    return _Setting(f"module {name}", path, value, new_is_live=True)
