@@ -56,6 +56,57 @@ def test_new_secrets_are_private_and_never_overwritten(talops: Talops, dev: Path
     assert path.read_text(encoding="utf-8") == text
 
 
+@pytest.fixture
+def newer(dev: Path) -> Path:
+    """The `dev` example on Talos 1.14."""
+    path = dev / "cluster.yaml"
+    text = path.read_text(encoding="utf-8").replace(
+        "talos_version: v1.13.9", "talos_version: v1.14.1"
+    )
+    path.write_text(text, encoding="utf-8")
+    return dev
+
+
+def pinned(directory: Path) -> Contract | None:
+    path = directory / "talos" / "talsecret.yaml"
+    return bundles.from_yaml(path.read_text(encoding="utf-8"), where="x").contract
+
+
+def test_new_secrets_pin_the_contract_of_their_talos(talops: Talops, newer: Path) -> None:
+    """A cluster that begins on Talos 1.14 has contract 1.14."""
+    assert talops("talos", "gen-secrets", "--plain", "-C", newer).code == 0
+    assert pinned(newer) is Contract.V1_14
+
+
+def test_secrets_of_unknown_origin_need_a_contract(
+    talops: Talops, newer: Path, secrets_text: str, tmp_path: Path
+) -> None:
+    """Nothing in a secrets file tells which Talos made it, so the inventory has to."""
+    source = tmp_path / "secrets.yaml"
+    source.write_text(secrets_text, encoding="utf-8")
+    words = ("talos", "gen-secrets", "--plain", "-C", newer, "--from-secrets", source)
+    outcome = talops(*words)
+    assert outcome.code == 4
+    assert "talos_contract: v1.13" in outcome.err
+    inventory = newer / "cluster.yaml"
+    text = inventory.read_text(encoding="utf-8") + "\ntalos_contract: v1.13\n"
+    inventory.write_text(text, encoding="utf-8")
+    assert talops(*words).code == 0
+    assert pinned(newer) is Contract.V1_13
+
+
+def test_a_config_shows_its_contract(talops: Talops, ready: Path) -> None:
+    """The old shape, taken over on Talos 1.14, stays the old shape."""
+    assert talops("talos", "gen-config", "-C", ready).code == 0
+    inventory = ready / "cluster.yaml"
+    text = inventory.read_text(encoding="utf-8").replace("v1.13.9", "v1.14.1")
+    inventory.write_text(text, encoding="utf-8")
+    (ready / "talos" / "talsecret.yaml").unlink()
+    config = ready / CONFIGS / "dev-cp-1.yaml"
+    assert talops("talos", "gen-secrets", "--plain", "-C", ready, "--from-config", config).code == 0
+    assert pinned(ready) is Contract.V1_13
+
+
 def test_secrets_need_a_recipient(talops: Talops, dev: Path) -> None:
     """Without .sops.yaml nothing is written, and the next command is named."""
     outcome = talops("talos", "gen-secrets", "-C", dev)

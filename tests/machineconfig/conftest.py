@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from talops.machineconfig import bundle as bundles
+from talops.machineconfig import pem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,9 @@ def _names(bundle: Bundle) -> dict[str, str]:
     for name in ("os", "k8s", "etcd", "aggregator"):
         pair = getattr(bundle, name)
         names |= {pair.crt: f"@{name}.crt", pair.key.reveal(): f"@{name}.key"}
+    account = bundle.service_account.reveal()
+    pems = {**names, account: "@service_account"}
+    names |= {pem.from_one_line(one).decode(): f"{name} as text" for one, name in pems.items()}
     for name in (
         "cluster_secret",
         "bootstrap_token",

@@ -24,9 +24,12 @@ TOKEN = re.compile(r"[0-9a-z]{6}\.[0-9a-z]{16}")
 CLUSTER = ClusterRequest("demo", Contract.V1_13, "https://10.5.0.10:6443", "1.36.3")
 
 
-def machine_config(bundle: Bundle, *, control_plane: bool) -> list[Any]:
+def machine_config(
+    bundle: Bundle, *, control_plane: bool, contract: Contract = Contract.V1_13
+) -> list[Any]:
     node = NodeRequest("n", control_plane, "installer:v1", "/dev/sda")
-    return yamltext.load_all(generate(CLUSTER, node, bundle).to_yaml(), where="config")
+    config = generate(replace(CLUSTER, contract=contract), node, bundle)
+    return yamltext.load_all(config.to_yaml(), where="config")
 
 
 def test_tokens_and_random_values(bundle: Bundle) -> None:
@@ -38,6 +41,22 @@ def test_tokens_and_random_values(bundle: Bundle) -> None:
     assert not set("+/") & set(bundle.cluster_id)
     for secret in (bundle.cluster_secret, bundle.secretbox):
         assert len(base64.b64decode(secret.reveal(), validate=True)) == 32
+
+
+@pytest.mark.parametrize(
+    ("contract", "wanted"),
+    [
+        (None, "_" * 42 + "8="),
+        (Contract.V1_13, "_" * 42 + "8="),
+        (Contract.V1_14, "/" * 42 + "8="),
+    ],
+)
+def test_the_cluster_id_as_talos_writes_it(
+    monkeypatch: pytest.MonkeyPatch, contract: Contract | None, wanted: str
+) -> None:
+    """URL-safe up to contract 1.13, standard base64 from 1.14 on."""
+    monkeypatch.setattr("secrets.token_bytes", lambda size: b"\xff" * size)
+    assert bundles.new_cluster_id(contract) == wanted
 
 
 def test_layout_of_the_file(bundle: Bundle) -> None:
@@ -80,6 +99,24 @@ def test_import_from_a_control_plane(bundle: Bundle) -> None:
     assert bundles.from_machine_config(documents, where="cp-1") == bundle
 
 
+def test_import_from_documents(bundle: Bundle) -> None:
+    """A config of contract 1.14 holds the same secrets elsewhere, and shows its contract."""
+    documents = machine_config(bundle, control_plane=True, contract=Contract.V1_14)
+    found = bundles.from_machine_config(documents, where="cp-1")
+    assert found == bundle
+    assert found.contract is Contract.V1_14
+    old = machine_config(bundle, control_plane=True)
+    assert bundles.from_machine_config(old, where="cp-1").contract is None
+
+
+def test_import_names_what_the_documents_lack(bundle: Bundle) -> None:
+    """A document that was taken away is missed by the name of what it held."""
+    documents = machine_config(bundle, control_plane=True, contract=Contract.V1_14)
+    left = [d for d in documents if d.get("kind") != "KubeAggregatorCAConfig"]
+    with pytest.raises(TalopsError, match=r"cluster\.aggregatorCA\.crt"):
+        bundles.from_machine_config(left, where="cp-1")
+
+
 def test_import_keeps_the_old_encryption_secret(bundle: Bundle) -> None:
     """A cluster from before Talos 1.3 keeps its AES key, or its secrets would be unreadable."""
     documents = machine_config(bundle, control_plane=True)
@@ -91,6 +128,8 @@ def test_import_keeps_the_old_encryption_secret(bundle: Bundle) -> None:
     config = machine_config(found, control_plane=True)[0]["cluster"]
     assert config["aescbcEncryptionSecret"] == secret
     assert "secretboxEncryptionSecret" not in config
+    documents = machine_config(found, control_plane=True, contract=Contract.V1_14)
+    assert bundles.from_machine_config(documents, where="cp-1") == found
 
 
 def test_import_from_a_worker_is_refused(bundle: Bundle) -> None:

@@ -125,18 +125,24 @@ def test_node(tmp_path: Path, text: str, field: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "pinned", "expected"),
+    ("talos", "text", "pinned", "expected"),
     [
-        ("", None, Contract.V1_13),
-        ("", Contract.V1_12, Contract.V1_12),
-        ("talos_contract: v1.13\n", Contract.V1_12, Contract.V1_13),
+        ("v1.13.9", "", None, Contract.V1_13),
+        ("v1.13.9", "", Contract.V1_12, Contract.V1_12),
+        ("v1.13.9", "talos_contract: v1.13\n", Contract.V1_12, Contract.V1_13),
+        # Secrets without a pin are from before contract 1.14, whatever version runs by now.
+        ("v1.14.1", "", None, Contract.V1_13),
+        ("v1.14.1", "", Contract.V1_13, Contract.V1_13),
+        ("v1.14.1", "", Contract.V1_14, Contract.V1_14),
+        ("v1.14.1", "talos_contract: v1.14\n", None, Contract.V1_14),
+        ("v1.14.1", "talos_contract: v1.14\n", Contract.V1_13, Contract.V1_14),
     ],
 )
 def test_an_upgrade_does_not_change_the_contract(
-    tmp_path: Path, text: str, pinned: Contract | None, expected: Contract
+    tmp_path: Path, talos: str, text: str, pinned: Contract | None, expected: Contract
 ) -> None:
     """A newer talos_version keeps the contract of the creation; an explicit key counts."""
-    (tmp_path / "cluster.yaml").write_text(CLUSTER.replace("v1.12.4", "v1.13.9") + text, "utf-8")
+    (tmp_path / "cluster.yaml").write_text(CLUSTER.replace("v1.12.4", talos) + text, "utf-8")
     (tmp_path / "nodes.yaml").write_text(NODES, "utf-8")
     found = load(tmp_path).require()
     assert requests(found, lambda name: name, pinned).cluster.contract is expected

@@ -1,4 +1,4 @@
-"""Every example inventory gives the expected configs.
+"""Every example inventory gives the expected configs, as it stands and for contract 1.14.
 
 `GOLDEN=write pytest tests/machineconfig/test_golden.py` writes the expectations anew; look at the
 difference before you commit it.
@@ -7,6 +7,7 @@ difference before you commit it.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import pytest
 from talops.inventory.load import load
 from talops.machineconfig import yamltext
 from talops.machineconfig.build import build_configs
+from talops.machineconfig.contract import Contract
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,17 +33,31 @@ def shown(cluster: Cluster) -> list[Node]:
     return [*cluster.control_planes[:1], *cluster.workers[:1]]
 
 
+def as_new(cluster: Cluster) -> Cluster:
+    """The same cluster, had it been created with Talos 1.14."""
+    return replace(
+        cluster,
+        talos_version="v1.14.1",
+        talos_contract="v1.14",
+        kubernetes_version="v1.36.3",
+    )
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
-def test_example(example: Path, bundle: Bundle, masked: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("new", [False, True], ids=["as it stands", "contract 1.14"])
+def test_example(example: Path, bundle: Bundle, masked: Callable[[Any], Any], new: bool) -> None:
     """The configs are valid and mean what is written down, secrets shown by name."""
     cluster = load(example).require()
+    if new:
+        cluster, bundle = as_new(cluster), replace(bundle, contract=Contract.V1_14)
     configs = build_configs(
         cluster, bundle, lambda name: (example / name).read_text(encoding="utf-8")
     )
     assert list(configs) == list(cluster.node_names)
     for node in shown(cluster):
         documents = masked(yamltext.load_all(configs[node.name].to_yaml(), where=node.name))
-        path = GOLDEN / f"{example.name}-{node.role}.yaml"
+        folder = GOLDEN / "1.14" if new else GOLDEN
+        path = folder / f"{example.name}-{node.role}.yaml"
         if os.environ.get("GOLDEN") == "write":
             path.write_text(yamltext.dump_all(documents), encoding="utf-8")
         golden = path.read_text(encoding="utf-8")

@@ -80,6 +80,17 @@ def test_every_problem_at_once(bundle: Bundle) -> None:
         assert text in found
 
 
+def test_a_ca_key_in_a_workers_document(bundle: Bundle) -> None:
+    """The key is found in the new shape, too, where Talos itself lets it pass."""
+    config = documents("worker", Contract.V1_14, bundle)
+    plane = documents("controlplane", Contract.V1_14, bundle)
+    kind = "KubeAPIServerCAConfig"
+    kept = [document for document in config if document.get("kind") != kind]
+    with_key = [document for document in plane if document.get("kind") == kind]
+    [problem] = find_problems([*kept, *with_key], Contract.V1_14)
+    assert "cluster CA key is not allowed" in problem
+
+
 def test_problems_hold_no_secrets(bundle: Bundle) -> None:
     """A message about a wrong key never shows the key."""
     config = documents("controlplane", Contract.V1_13, bundle)

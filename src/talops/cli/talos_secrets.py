@@ -56,7 +56,9 @@ def gen_secrets(
     target = new_secrets(directory, sealed=not plain)
     if target.sealed:
         _require_rules(directory)
-    bundle = replace(_bundle(from_secrets, from_config), contract=_contract(directory))
+    brought = _bundle(from_secrets, from_config) if from_secrets or from_config else None
+    bundle = brought or _generated(_implied_contract(directory))
+    bundle = replace(bundle, contract=_contract(directory, brought, from_config))
     if target.sealed:
         _seal(directory, bundle, target.path)
     else:
@@ -64,11 +66,39 @@ def gen_secrets(
     typer.echo(str(target.path))
 
 
-def _contract(directory: Path) -> Contract:
+def _contract(directory: Path, brought: Bundle | None, from_config: Path | None) -> Contract:
+    """A config shows its contract by its shape; the secrets alone do not."""
+    from talops.cli.inventory_errors import load_or_report
+    from talops.machineconfig.contract import NEWEST_UNPINNED
+
+    implied = _implied_contract(directory)
+    if brought is None or load_or_report(directory).at.gives("talos_contract"):
+        return implied
+    if brought.contract is None and implied.splits_documents:
+        if from_config:
+            return NEWEST_UNPINNED
+        raise PreflightError(
+            "these secrets do not say which contract their cluster was created with",
+            where=str(directory / "cluster.yaml"),
+            hint=f"add talos_contract: v{NEWEST_UNPINNED} if an older Talos created the cluster,"
+            f" else talos_contract: v{implied}",
+        )
+    return brought.contract or implied
+
+
+def _implied_contract(directory: Path) -> Contract:
     from talops.cli.inventory_errors import load_or_report
     from talops.machineconfig.contract import Contract
 
     return Contract(load_or_report(directory).talos_contract.removeprefix("v"))
+
+
+def _generated(contract: Contract | None = None) -> Bundle:
+    from datetime import UTC, datetime
+
+    from talops.machineconfig import bundle
+
+    return bundle.generate(datetime.now(UTC), contract)
 
 
 def _require_rules(directory: Path) -> None:
@@ -123,8 +153,6 @@ def _write_private(path: Path, text: str) -> None:
 
 
 def _bundle(from_secrets: Path | None, from_config: Path | None) -> Bundle:
-    from datetime import UTC, datetime
-
     from talops.machineconfig import bundle, yamltext
 
     if from_secrets and from_config:
@@ -135,7 +163,7 @@ def _bundle(from_secrets: Path | None, from_config: Path | None) -> Bundle:
         where = str(from_config)
         documents = yamltext.load_all(read_text(from_config), where=where)
         return bundle.from_machine_config(documents, where=where)
-    return bundle.generate(datetime.now(UTC))
+    return _generated()
 
 
 def read_text(path: Path) -> str:

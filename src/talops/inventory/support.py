@@ -16,7 +16,8 @@ KUBERNETES: dict[int, tuple[int, int]] = {
 }
 # The first Talos with the network documents that talops writes.
 OLDEST_CONFIGURABLE = 12
-CONTRACTS = ("v1.12", "v1.13")
+CONTRACTS = ("v1.12", "v1.13", "v1.14")
+_FIRST_WITH_CDI = 13
 
 MIN_DISK_GIB = 10
 MIN_MEMORY_MIB = {"controlplane": 2048, "worker": 1024}
@@ -35,4 +36,10 @@ def minor(version: str) -> int:
 
 def default_contract(talos_version: str) -> str:
     """The newest contract that the version can read."""
-    return CONTRACTS[-1] if minor(talos_version) >= 13 else CONTRACTS[0]  # noqa: PLR2004
+    readable = [c for c in CONTRACTS if minor(f"{c}.0") <= minor(talos_version)]
+    return readable[-1] if readable else CONTRACTS[0]
+
+
+def knows_cdi(talos_version: str) -> bool:
+    """Talos gives GPUs to pods by CDI: NVIDIA's RuntimeClass has to be gone by then."""
+    return minor(talos_version) >= _FIRST_WITH_CDI

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.machineconfig.contract import Contract
 from talops.machineconfig.from_inventory import requests
 from talops.machineconfig.generate import generate
 from talops.machineconfig.validation import find_problems
@@ -23,11 +24,13 @@ def build_configs(
 ) -> dict[str, MachineConfig]:
     """By node name, in the inventory's order; or one error that lists every problem."""
     wanted = requests(cluster, read_patch, bundle.contract)
+    # Older documents than the node could read are as good; newer ones it refuses.
+    readable = Contract.for_version(cluster.talos_version)
     configs: dict[str, MachineConfig] = {}
     problems: list[str] = []
     for node in wanted.nodes:
         config = generate(wanted.cluster, node, bundle)
-        found = find_problems(config.documents, wanted.cluster.contract)
+        found = find_problems(config.documents, readable)
         problems += [f"{node.name}: {text}" for text in found]
         configs[node.name] = config
     if problems:

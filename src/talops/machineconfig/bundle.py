@@ -13,6 +13,7 @@ from talops.errors import TalopsError
 from talops.machineconfig import pem, pki, yamltext
 from talops.machineconfig.contract import Contract
 from talops.machineconfig.pki import Pair
+from talops.machineconfig.secret_documents import in_main_document
 from talops.redaction import Secret
 
 if TYPE_CHECKING:
@@ -75,10 +76,10 @@ class Bundle:
 
 
 def generate(now: datetime, contract: Contract | None = None) -> Bundle:
-    """A new bundle; its contents are the same for the contracts 1.12 and 1.13."""
+    """A new bundle; without a contract, one that every Talos reads."""
     return Bundle(
         contract=contract,
-        cluster_id=base64.urlsafe_b64encode(secrets.token_bytes(_RANDOM_BYTES)).decode(),
+        cluster_id=new_cluster_id(contract),
         cluster_secret=_random_secret(),
         bootstrap_token=_token(),
         secretbox=_random_secret(),
@@ -89,6 +90,13 @@ def generate(now: datetime, contract: Contract | None = None) -> Bundle:
         os=pki.talos_ca(now),
         service_account=pki.service_account_key(),
     )
+
+
+def new_cluster_id(contract: Contract | None) -> str:
+    """URL-safe base64 up to contract 1.13, the standard one from 1.14 on."""
+    standard = contract is not None and contract.splits_documents
+    encode = base64.b64encode if standard else base64.urlsafe_b64encode
+    return encode(secrets.token_bytes(_RANDOM_BYTES)).decode()
 
 
 def from_yaml(text: str, *, where: str) -> Bundle:
@@ -139,7 +147,8 @@ def from_data(data: dict[str, Any], *, where: str) -> Bundle:
 
 def from_machine_config(documents: list[Any], *, where: str) -> Bundle:
     """The bundle of a running cluster, taken from a control plane's machine config."""
-    main = next((d for d in documents if isinstance(d, dict) and "machine" in d), None)
+    known = [document for document in documents if isinstance(document, dict)]
+    main = next((document for document in known if "machine" in document), None)
     if main is None:
         raise TalopsError("holds no machine config", where=where)
     if (main.get("machine") or {}).get("type") not in {"controlplane", "init"}:
@@ -148,8 +157,11 @@ def from_machine_config(documents: list[Any], *, where: str) -> Bundle:
             where=where,
             hint="use a control plane's config: talosctl get machineconfig -o jsonpath={.spec}",
         )
-    reader = _Reader(main, where)
+    whole = in_main_document(main, known)
+    reader = _Reader(whole, where)
     bundle = Bundle(
+        # Of the shape before it no one can tell which version wrote it.
+        contract=None if whole == main else Contract.V1_14,
         cluster_id=reader.text("cluster.id"),
         cluster_secret=reader.secret("cluster.secret"),
         bootstrap_token=reader.secret("cluster.token"),

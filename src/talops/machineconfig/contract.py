@@ -21,6 +21,7 @@ class Contract(StrEnum):
 
     V1_12 = "1.12"
     V1_13 = "1.13"
+    V1_14 = "1.14"
 
     @classmethod
     def for_version(cls, talos_version: str) -> Contract:
@@ -42,3 +43,12 @@ class Contract(StrEnum):
     @property
     def has_empty_machine_network(self) -> bool:
         return self is Contract.V1_12
+
+    @property
+    def splits_documents(self) -> bool:
+        """Kubernetes, the installation and more have documents of their own."""
+        return self.numbers >= self.V1_14.numbers
+
+
+# The newest of before each cluster's secrets said which contract it was created with.
+NEWEST_UNPINNED = Contract.V1_13

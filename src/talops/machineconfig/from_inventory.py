@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from talops.errors import InventoryError
 from talops.inventory.fields import TAINT
+from talops.inventory.support import knows_cdi
 from talops.machineconfig import images
-from talops.machineconfig.contract import Contract
+from talops.machineconfig.contract import NEWEST_UNPINNED, Contract
 from talops.machineconfig.patching import make_patch, parse_patch
 from talops.machineconfig.request import ClusterRequest, DiskKey, NodeRequest, Taint
 
@@ -43,10 +44,13 @@ def requests(cluster: Cluster, read_patch: ReadPatch, pinned: Contract | None = 
 
 
 def _contract(cluster: Cluster, pinned: Contract | None) -> Contract:
-    """What cluster.yaml says itself counts; what talos_version implies gives way."""
-    if pinned and not cluster.at.gives("talos_contract"):
-        return pinned
-    return Contract(cluster.talos_contract.removeprefix("v"))
+    """What cluster.yaml says itself counts; what talos_version implies is for new clusters."""
+    implied = Contract(cluster.talos_contract.removeprefix("v"))
+    if cluster.at.gives("talos_contract"):
+        return implied
+    # Secrets without a pin are older than contract 1.14, or of unknown origin: what every Talos
+    # reads is never wrong for them, and a newer talos_version alone must not rewrite a cluster.
+    return pinned or min(implied, NEWEST_UNPINNED, key=lambda contract: contract.numbers)
 
 
 def _cluster(cluster: Cluster, patches: _Patches, contract: Contract) -> ClusterRequest:
@@ -70,7 +74,8 @@ def _cluster(cluster: Cluster, patches: _Patches, contract: Contract) -> Cluster
         cni="flannel" if cluster.cni.name == "flannel" else "none",
         kube_proxy=cluster.cni.kube_proxy,
         schedule_on_control_planes=cluster.schedule_on_control_planes,
-        nvidia=any(has_nvidia(node) for node in cluster.nodes),
+        nvidia_runtime=not knows_cdi(cluster.talos_version)
+        and any(has_nvidia(n) for n in cluster.nodes),
         registry_mirrors=dict(cluster.registry_mirrors),
         patches=patches.of_cluster("patches", cluster.patches),
         control_plane_patches=patches.of_cluster("controller_patches", cluster.controller_patches),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from talops.machineconfig import yamltext
+from talops.machineconfig import patch_shape, yamltext
 from talops.machineconfig.documents import other_documents
+from talops.machineconfig.kubernetes_documents import kubernetes_documents
+from talops.machineconfig.machine_documents import machine_documents
 from talops.machineconfig.main_document import main_document
 from talops.machineconfig.patching import apply_patches
 
@@ -28,7 +30,13 @@ class MachineConfig:
 
 
 def generate(cluster: ClusterRequest, node: NodeRequest, bundle: Bundle) -> MachineConfig:
-    documents = [main_document(cluster, node, bundle), *other_documents(cluster, node)]
+    documents = [main_document(cluster, node, bundle)]
+    if cluster.contract.splits_documents:
+        documents += machine_documents(node, bundle)
+        documents += kubernetes_documents(cluster, node, bundle)
+    documents += other_documents(cluster, node)
     role = cluster.control_plane_patches if node.control_plane else cluster.worker_patches
-    patched = apply_patches(documents, [*cluster.patches, *role, *node.patches])
+    patches = [*cluster.patches, *role, *node.patches]
+    patch_shape.check(documents, patches, cluster.contract)
+    patched = apply_patches(documents, patches)
     return MachineConfig(node.name, node.control_plane, tuple(patched))

@@ -4,48 +4,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.machineconfig import images
+from talops.machineconfig import images, nvidia
+from talops.machineconfig.kubernetes_documents import KUBEPRISM_PORT, NO_EXTERNAL_LB
+from talops.machineconfig.policies import AUDIT_POLICY, POD_SECURITY
 
 if TYPE_CHECKING:
     from talops.machineconfig.bundle import Bundle
     from talops.machineconfig.pki import Pair
     from talops.machineconfig.request import ClusterRequest, NodeRequest
 
-KUBEPRISM_PORT = 7445
-NO_EXTERNAL_LB = "node.kubernetes.io/exclude-from-external-load-balancers"
-NVIDIA_MODULES = ("nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset")
-# The NVIDIA container toolkit loads BPF programs; the hardened JIT refuses them.
-NVIDIA_SYSCTLS = {"net.core.bpf_jit_harden": "1"}
-NVIDIA_RUNTIME_CLASS = """\
-apiVersion: node.k8s.io/v1
-kind: RuntimeClass
-metadata:
-  name: nvidia
-handler: nvidia
-"""
+HOST_DNS = {"enabled": True, "forwardKubeDNSToHost": True}
+_DISK_QUOTA = {"diskQuotaSupport": True}
 
 
 def main_document(cluster: ClusterRequest, node: NodeRequest, bundle: Bundle) -> dict[str, Any]:
-    own = _control_plane if node.control_plane else _worker
+    machine = _identity(cluster, node, bundle)
+    if cluster.contract.splits_documents:
+        machine["features"] = dict(_DISK_QUOTA)
+        own = {"etcd": _etcd(bundle)} if node.control_plane else {}
+        inner = {"token": bundle.bootstrap_token.reveal()} | own
+    else:
+        machine |= _machine(cluster, node)
+        role = _control_plane if node.control_plane else _worker
+        inner = _shared(cluster, bundle) | role(cluster, bundle)
     return {
         "version": "v1alpha1",
         "debug": False,
         "persist": True,
-        "machine": _machine(cluster, node, bundle),
-        "cluster": _shared(cluster, bundle) | own(cluster, bundle),
+        "machine": machine,
+        "cluster": inner,
     }
 
 
-def _machine(cluster: ClusterRequest, node: NodeRequest, bundle: Bundle) -> dict[str, Any]:
-    machine: dict[str, Any] = {
+def _identity(cluster: ClusterRequest, node: NodeRequest, bundle: Bundle) -> dict[str, Any]:
+    return {
         "type": "controlplane" if node.control_plane else "worker",
         "token": bundle.trustd_token.reveal(),
         "ca": _pair(bundle.os, with_key=node.control_plane),
         "certSANs": list(cluster.cert_sans),
+    }
+
+
+def _machine(cluster: ClusterRequest, node: NodeRequest) -> dict[str, Any]:
+    runtime = node.nvidia and cluster.nvidia_runtime
+    machine: dict[str, Any] = {
         "kubelet": _kubelet(cluster, node),
         "network": {},
         "install": _install(node),
-        "sysctls": dict(NVIDIA_SYSCTLS) if node.nvidia else {},
+        "sysctls": dict(nvidia.RUNTIME_SYSCTLS) if runtime else {},
         "features": _features(),
         "kernel": _kernel(node),
         "nodeLabels": ({NO_EXTERNAL_LB: ""} if node.control_plane else {}) | dict(node.labels),
@@ -84,14 +90,14 @@ def _install(node: NodeRequest) -> dict[str, Any]:
 
 def _features() -> dict[str, Any]:
     return {
-        "diskQuotaSupport": True,
+        **_DISK_QUOTA,
         "kubePrism": {"enabled": True, "port": KUBEPRISM_PORT},
-        "hostDNS": {"enabled": True, "forwardKubeDNSToHost": True},
+        "hostDNS": dict(HOST_DNS),
     }
 
 
 def _kernel(node: NodeRequest) -> dict[str, Any]:
-    names = dict.fromkeys([*(NVIDIA_MODULES if node.nvidia else ()), *node.kernel_modules])
+    names = nvidia.kernel_modules(node)
     return {"modules": [{"name": name} for name in names]} if names else {}
 
 
@@ -133,8 +139,8 @@ def _control_plane(cluster: ClusterRequest, bundle: Bundle) -> dict[str, Any]:
         "controllerManager": {"image": images.tagged(images.CONTROLLER_MANAGER, version)},
         "proxy": proxy | {"image": images.tagged(images.PROXY, version)},
         "scheduler": {"image": images.tagged(images.SCHEDULER, version)},
-        "etcd": {"ca": _pair(bundle.etcd, with_key=True)},
-        "inlineManifests": [_runtime_class()] if cluster.nvidia else [],
+        "etcd": _etcd(bundle),
+        "inlineManifests": [dict(nvidia.RUNTIME_CLASS)] if cluster.nvidia_runtime else [],
         "allowSchedulingOnControlPlanes": cluster.schedule_on_control_planes,
     }
     return {key: value for key, value in parts.items() if value}
@@ -145,27 +151,13 @@ def _api_server(cluster: ClusterRequest) -> dict[str, Any]:
     return {
         "image": images.tagged(images.APISERVER, cluster.kubernetes_version),
         **names,
-        "admissionControl": [{"name": "PodSecurity", "configuration": _pod_security()}],
-        "auditPolicy": {
-            "apiVersion": "audit.k8s.io/v1",
-            "kind": "Policy",
-            "rules": [{"level": "Metadata"}],
-        },
+        "admissionControl": [{"name": "PodSecurity", "configuration": POD_SECURITY}],
+        "auditPolicy": AUDIT_POLICY,
     }
 
 
-def _pod_security() -> dict[str, Any]:
-    levels = {"audit": "restricted", "enforce": "baseline", "warn": "restricted"}
-    return {
-        "apiVersion": "pod-security.admission.config.k8s.io/v1alpha1",
-        "kind": "PodSecurityConfiguration",
-        "defaults": levels | {f"{name}-version": "latest" for name in levels},
-        "exemptions": {"namespaces": ["kube-system"], "runtimeClasses": [], "usernames": []},
-    }
-
-
-def _runtime_class() -> dict[str, str]:
-    return {"name": "nvidia-runtime-class", "contents": NVIDIA_RUNTIME_CLASS}
+def _etcd(bundle: Bundle) -> dict[str, Any]:
+    return {"ca": _pair(bundle.etcd, with_key=True)}
 
 
 def _pair(pair: Pair, *, with_key: bool) -> dict[str, str]:

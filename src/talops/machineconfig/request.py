@@ -53,7 +53,7 @@ class ClusterRequest:
     cni: str = "flannel"  # or none
     kube_proxy: bool = True
     schedule_on_control_planes: bool = False
-    nvidia: bool = False  # some node has an NVIDIA GPU
+    nvidia_runtime: bool = False  # some node's GPU reaches pods by NVIDIA's runtime, not by CDI
     registry_mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     patches: tuple[Patch, ...] = ()
     control_plane_patches: tuple[Patch, ...] = ()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError
 from talops.files import PRIVATE, write_atomic
 from talops.machineconfig import bundle as bundles
+from talops.machineconfig.contract import Contract
 from talops.machineconfig.places import find_secrets, new_secrets
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class SecretsFile:
         return self._fleet
 
     async def create(self) -> None:
-        made = bundles.generate(datetime.now(UTC))
+        contract = Contract(self._site.cluster.talos_contract.removeprefix("v"))
+        made = bundles.generate(datetime.now(UTC), contract)
         self._keep(made)
         target = new_secrets(self._site.root, sealed=True).path
         write_atomic(target, await self._site.sops.encrypt(made.to_yaml(), target), mode=PRIVATE)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from talops.machineconfig.contract import Contract
+from talops.machineconfig.schema import documents_1_14
 from talops.machineconfig.schema.types import (
     ANY,
     FLAG,
     FREE,
     NUMBER,
     NUMBERS,
-    PAIR,
     TEXT,
     TEXT_MAP,
     TEXTS,
@@ -52,9 +52,13 @@ _ENCRYPTION = struct(
     keySize=NUMBER,
     blockSize=NUMBER,
     options=TEXTS,
+    allowDiscards=FLAG,
 )
 _PROVISIONING = struct(diskSelector=struct(match=TEXT), grow=FLAG, minSize=ANY, maxSize=ANY)
-_MOUNT = struct(readOnly=FLAG, disableAccessTime=FLAG, secure=FLAG)
+_OWN_MOUNT = struct(disableAccessTime=FLAG, secure=FLAG)
+_MOUNT = Struct({"readOnly": FLAG, **_OWN_MOUNT.fields})
+_UPKEEP: dict[str, Type] = dict.fromkeys(("trim", "scrub"), struct(enabled=FLAG, interval=ANY))
+_XFS = struct(minAllocationGroupSize=ANY)
 _BOND_NUMBERS = (
     "miimon",
     "updelay",
@@ -107,7 +111,7 @@ _NAMED: dict[str, dict[str, Type]] = {
         "vlan": struct(filtering=FLAG),
         **_LINK,
     },
-    "DHCPv4Config": _DHCP,
+    "DHCPv4Config": {"ignoreRoutes": FLAG, **_DHCP},
     "DHCPv6Config": _DHCP,
     "DummyLinkConfig": {"hardwareAddr": TEXT, **_LINK},
     "EthernetConfig": {
@@ -119,6 +123,7 @@ _NAMED: dict[str, dict[str, Type]] = {
     "ExistingVolumeConfig": {
         "discovery": struct(volumeSelector=struct(match=TEXT)),
         "mount": _MOUNT,
+        **_UPKEEP,
     },
     "ExtensionServiceConfig": {
         "configFiles": ListOf(struct(content=TEXT, mountPath=TEXT), key=("mountPath",)),
@@ -149,7 +154,11 @@ _NAMED: dict[str, dict[str, Type]] = {
         "endpoints": ListOf(struct(url=TEXT, overridePath=FLAG)),
         "skipFallback": FLAG,
     },
-    "RegistryTLSConfig": {"clientIdentity": PAIR, "ca": TEXT, "insecureSkipVerify": FLAG},
+    "RegistryTLSConfig": {
+        "clientIdentity": struct(cert=TEXT, key=TEXT),
+        "ca": TEXT,
+        "insecureSkipVerify": FLAG,
+    },
     "RoutingRuleConfig": {
         "src": TEXT,
         "dst": TEXT,
@@ -171,13 +180,19 @@ _NAMED: dict[str, dict[str, Type]] = {
     "TrustedRootsConfig": {"certificates": TEXT},
     "UserVolumeConfig": {
         "volumeType": TEXT,
-        "filesystem": struct(type=TEXT, projectQuotaSupport=FLAG),
-        "mount": _MOUNT,
+        "filesystem": struct(type=TEXT, projectQuotaSupport=FLAG, xfs=_XFS),
+        "mount": _OWN_MOUNT,
         **_VOLUME,
+        **_UPKEEP,
     },
     "VLANConfig": {"vlanID": NUMBER, "vlanMode": TEXT, "parent": TEXT, **_LINK},
     "VRFConfig": {"hardwareAddr": TEXT, "links": TEXTS, "table": ANY, **_LINK},
-    "VolumeConfig": {"mount": _MOUNT, **_VOLUME},
+    "VolumeConfig": {
+        "filesystem": struct(xfs=_XFS),
+        "mount": _OWN_MOUNT,
+        **_VOLUME,
+        **_UPKEEP,
+    },
     "WireguardConfig": {
         "privateKey": TEXT,
         "listenPort": NUMBER,
@@ -199,7 +214,7 @@ _UNNAMED: dict[str, dict[str, Type]] = {
         "mtu": NUMBER,
         "filters": struct(endpoints=TEXTS, excludeAdvertisedNetworks=TEXTS),
     },
-    "KubeSpanEndpoints": {"extraAnnouncedEndpoints": TEXTS},
+    "KubeSpanEndpointsConfig": {"extraAnnouncedEndpoints": TEXTS},
     "NetworkDefaultActionConfig": {"ingress": TEXT},
     "OOMConfig": {
         "triggerExpression": TEXT,
@@ -208,14 +223,15 @@ _UNNAMED: dict[str, dict[str, Type]] = {
         "sampleInterval": ANY,
     },
     "ResolverConfig": {
-        "nameservers": ListOf(struct(address=TEXT)),
+        "nameservers": ListOf(struct(address=TEXT, protocol=TEXT, tlsServerName=TEXT)),
         "searchDomains": struct(domains=TEXTS, disableDefault=FLAG),
+        "hostDNS": struct(enabled=FLAG, forwardKubeDNSToHost=FLAG, resolveMemberNames=FLAG),
     },
     "SideroLinkConfig": {"apiUrl": TEXT, "uniqueToken": TEXT},
     "TimeSyncConfig": {
         "enabled": FLAG,
         "bootTimeout": ANY,
-        "ntp": struct(servers=TEXTS),
+        "ntp": struct(servers=TEXTS, useNTS=FLAG),
         "ptp": struct(devices=TEXTS),
     },
     "WatchdogTimerConfig": {"device": TEXT, "timeout": ANY},
@@ -223,21 +239,29 @@ _UNNAMED: dict[str, dict[str, Type]] = {
 }
 _HEADER: dict[str, Type] = {"apiVersion": TEXT, "kind": TEXT}
 
-NAMED = frozenset(_NAMED)
+NAMED = frozenset([*_NAMED, *documents_1_14.NAMED])
 KINDS: dict[str, Struct] = {
-    **{kind: Struct({**_HEADER, "name": TEXT, **fields}) for kind, fields in _NAMED.items()},
-    **{kind: Struct({**_HEADER, **fields}) for kind, fields in _UNNAMED.items()},
+    **{
+        kind: Struct({**_HEADER, "name": TEXT, **fields})
+        for kind, fields in (_NAMED | documents_1_14.NAMED).items()
+    },
+    **{
+        kind: Struct({**_HEADER, **fields})
+        for kind, fields in (_UNNAMED | documents_1_14.UNNAMED).items()
+    },
 }
-SINCE = dict.fromkeys(
-    (
-        "BlackholeRouteConfig",
-        "EnvironmentConfig",
-        "ExternalVolumeConfig",
-        "ImageVerificationConfig",
-        "KubeSpanConfig",
-        "RoutingRuleConfig",
-        "TCPProbeConfig",
-        "VRFConfig",
-    ),
-    Contract.V1_13,
+_NEW_IN_1_13 = (
+    "BlackholeRouteConfig",
+    "EnvironmentConfig",
+    "ExternalVolumeConfig",
+    "ImageVerificationConfig",
+    "KubeSpanConfig",
+    "RoutingRuleConfig",
+    "TCPProbeConfig",
+    "VRFConfig",
+)
+_NEW_IN_1_14 = (*documents_1_14.NAMED, *documents_1_14.UNNAMED)
+# Kinds, and fields as `Kind.field`, that not every Talos which talops configures can read.
+SINCE = dict.fromkeys(_NEW_IN_1_13, Contract.V1_13) | dict.fromkeys(
+    (*_NEW_IN_1_14, *documents_1_14.NEW_FIELDS), Contract.V1_14
 )

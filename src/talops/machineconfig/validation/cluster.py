@@ -6,7 +6,9 @@ from ipaddress import ip_network
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from talops.machineconfig.twins import conflicts
 from talops.machineconfig.validation import rules
+from talops.machineconfig.validation.kubernetes import CONTROL_PLANE_ONLY
 from talops.machineconfig.validation.view import at
 
 if TYPE_CHECKING:
@@ -15,35 +17,37 @@ if TYPE_CHECKING:
     from talops.machineconfig.validation.view import View
 
 _CNIS = ("flannel", "custom", "none")
-# What etcd, the API server and Talos' own control plane cannot start without.
+# What etcd, the API server and Talos' own control plane cannot start without, and the documents
+# that hold it from 1.14 on.
 _CONTROL_PLANE_NEEDS = (
-    "ca.key",
-    "aggregatorCA.key",
-    "serviceAccount.key",
-    "etcd.ca.crt",
-    "etcd.ca.key",
+    ("ca.key", "KubeAPIServerCAConfig", "issuingCA.key"),
+    ("aggregatorCA.key", "KubeAggregatorCAConfig", "issuingCA.key"),
+    ("serviceAccount.key", "KubeServiceAccountConfig", "issuer.privateKey"),
+    ("etcd.ca.crt", "", ""),
+    ("etcd.ca.key", "", ""),
 )
+_SUBNETS = ("podSubnets", "serviceSubnets")
 
 
 def problems(view: View) -> Iterator[str]:
-    cluster = view.cluster
-    if not cluster:
+    if not view.cluster:
         yield "cluster instructions are required"
         return
-    yield from _endpoint(cluster)
+    yield from _endpoint(view)
     yield from _secrets(view)
-    yield from _networks(cluster)
-    yield from _discovery(cluster)
-    yield from _manifests(cluster)
+    yield from _networks(view)
+    yield from _discovery(view)
+    yield from _manifests(view)
+    yield from _twice(view)
     if view.control_plane:
-        yield from _cni(at(cluster, "network.cni") or {})
-        yield from _control_plane(cluster)
+        yield from _cni(at(view.cluster, "network.cni") or {})
+        yield from _control_plane(view)
     else:
-        yield from _worker(cluster)
+        yield from _worker(view)
 
 
-def _endpoint(cluster: dict[str, Any]) -> Iterator[str]:
-    endpoint = at(cluster, "controlPlane.endpoint")
+def _endpoint(view: View) -> Iterator[str]:
+    endpoint = view.either("cluster.controlPlane.endpoint", "KubeClusterConfig", "endpoint")
     if not endpoint:
         yield "cluster controlplane endpoint is required"
     elif not rules.is_endpoint(endpoint):
@@ -54,19 +58,22 @@ def _secrets(view: View) -> Iterator[str]:
     # talosctl lets an empty token pass; the kubelet of such a node never gets a certificate.
     if not view.cluster.get("token"):
         yield "a bootstrap token is required: without it no kubelet can join (.cluster.token)"
-    if not at(view.cluster, "ca.crt") and not view.cluster.get("acceptedCAs"):
+    issuing = view.either("cluster.ca.crt", "KubeAPIServerCAConfig", "issuingCA.cert")
+    if not issuing and not view.either(
+        "cluster.acceptedCAs", "KubeAPIServerCAConfig", "acceptedCAs"
+    ):
         yield "the Kubernetes CA certificate is required (.cluster.ca.crt)"
     for place in ("ca", "aggregatorCA", "etcd.ca"):
         yield from rules.pair_problems(at(view.cluster, place), f".cluster.{place}")
 
 
-def _networks(cluster: dict[str, Any]) -> Iterator[str]:
-    domain = at(cluster, "network.dnsDomain")
+def _networks(view: View) -> Iterator[str]:
+    domain = view.either("cluster.network.dnsDomain", "KubeNetworkConfig", "dnsDomain")
     if domain and not rules.is_dns_name(str(domain)):
         yield f'"{domain}" is not a valid DNS name'
     good: list[str] = []
-    for key in ("podSubnets", "serviceSubnets"):
-        for subnet in at(cluster, f"network.{key}") or []:
+    for key in _SUBNETS:
+        for subnet in view.either(f"cluster.network.{key}", "KubeNetworkConfig", key) or []:
             if rules.is_network(subnet):
                 good.append(subnet)
             else:
@@ -76,21 +83,29 @@ def _networks(cluster: dict[str, Any]) -> Iterator[str]:
             yield f"{one} and {other} overlap (.cluster.network)"
 
 
-def _discovery(cluster: dict[str, Any]) -> Iterator[str]:
-    service = at(cluster, "discovery.registries.service") or {}
-    if not at(cluster, "discovery.enabled") or service.get("disabled"):
+def _discovery(view: View) -> Iterator[str]:
+    service = at(view.cluster, "discovery.registries.service") or {}
+    by_main = at(view.cluster, "discovery.enabled") and not service.get("disabled")
+    if not by_main and not view.kind("DiscoveryServiceConfig"):
+        return
+    if view.kind("DiscoveryIdentityConfig"):  # which is checked by itself
         return
     for key in ("id", "secret"):
-        if not cluster.get(key):
+        if not view.cluster.get(key):
             yield f"cluster discovery service requires .cluster.{key}"
 
 
-def _manifests(cluster: dict[str, Any]) -> Iterator[str]:
-    names = [str(m.get("name") or "").strip() for m in cluster.get("inlineManifests") or []]
+def _manifests(view: View) -> Iterator[str]:
+    manifests = view.cluster.get("inlineManifests") or []
+    names = [str(m.get("name") or "").strip() for m in manifests]
     if "" in names:
         yield "inline manifest name can't be empty"
     for name in sorted({name for name in names if name and names.count(name) > 1}):
         yield f'inline manifest name "{name}" is duplicate'
+
+
+def _twice(view: View) -> Iterator[str]:
+    yield from dict.fromkeys(str(twin) for twin in conflicts([view.main, *view.others]))
 
 
 def _cni(cni: dict[str, Any]) -> Iterator[str]:
@@ -103,20 +118,27 @@ def _cni(cni: dict[str, Any]) -> Iterator[str]:
         yield '"urls" field should not be empty for "custom" CNI'
 
 
-def _control_plane(cluster: dict[str, Any]) -> Iterator[str]:
-    for path in _CONTROL_PLANE_NEEDS:
-        if not at(cluster, path):
+def _control_plane(view: View) -> Iterator[str]:
+    for path, kind, field in _CONTROL_PLANE_NEEDS:
+        if not view.either(f"cluster.{path}", kind, field):
             yield f"required on control planes (.cluster.{path})"
-    if not (cluster.get("secretboxEncryptionSecret") or cluster.get("aescbcEncryptionSecret")):
+    keys = [view.cluster.get(f"{name}EncryptionSecret") for name in ("secretbox", "aescbc")]
+    if not any(keys) and not view.kind("KubeEtcdEncryptionConfig"):
         yield "required on control planes (.cluster.secretboxEncryptionSecret)"
     for key in ("advertisedSubnets", "listenSubnets"):
-        for subnet in at(cluster, f"etcd.{key}") or []:
+        for subnet in at(view.cluster, f"etcd.{key}") or []:
             if not rules.is_subnet_filter(subnet):
                 yield f'etcd {key} is not valid: "{subnet}"'
 
 
-def _worker(cluster: dict[str, Any]) -> Iterator[str]:
-    if cluster.get("etcd"):
+def _worker(view: View) -> Iterator[str]:
+    if view.cluster.get("etcd"):
         yield "etcd config is only allowed on control plane machines"
-    if at(cluster, "ca.key"):
+    if view.either("cluster.ca.key", "KubeAPIServerCAConfig", "issuingCA.key"):
         yield "cluster CA key is not allowed on non-controlplane nodes (.cluster.ca)"
+    kinds = {document["kind"] for document in view.others} & CONTROL_PLANE_ONLY
+    if kinds:
+        yield (
+            "the following document kinds are only allowed on control plane machines: "
+            + ", ".join(sorted(kinds))
+        )

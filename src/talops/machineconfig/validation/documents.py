@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from talops.machineconfig.identity import identify
-from talops.machineconfig.validation import rules
+from talops.machineconfig.validation import kubernetes, rules, system
 from talops.machineconfig.validation.view import at
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _LINK_KINDS = (
     "LinkConfig",
     "VLANConfig",
     "VRFConfig",
+    "VethConfig",
     "WireguardConfig",
 )
 _LONGEST_FQDN = 253
@@ -29,6 +30,7 @@ _LONGEST_LABEL = 63
 _VLANS = range(1, 4095)
 _KEY_TYPES = ("static", "nodeID", "kms", "tpm")
 _VOLUMES = ("STATE", "EPHEMERAL", "IMAGECACHE")
+_VOLUMES_OF_1_14 = ("ETCD", "CRI", "KUBELET", "LOG")
 
 
 def problems(view: View) -> Iterator[str]:
@@ -37,7 +39,6 @@ def problems(view: View) -> Iterator[str]:
         if check:
             yield from (f"{identify(document)}: {text}" for text in check(document))
     yield from _one_link_per_name(view)
-    yield from _against_main(view)
 
 
 def _link(document: dict[str, Any]) -> Iterator[str]:
@@ -91,6 +92,7 @@ def _resolver(document: dict[str, Any]) -> Iterator[str]:
     for place, server in enumerate(document.get("nameservers") or []):
         if not rules.is_address(server.get("address")):
             yield f"nameserver {place} must be a valid IP address"
+    yield from rules.host_dns_problems(document.get("hostDNS") or {}, "hostDNS")
 
 
 def _time(document: dict[str, Any]) -> Iterator[str]:
@@ -99,8 +101,8 @@ def _time(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _volume(document: dict[str, Any]) -> Iterator[str]:
-    if document["kind"] == "VolumeConfig" and document.get("name") not in _VOLUMES:
-        yield f"only {', '.join(_VOLUMES)} volumes are supported"
+    if document["kind"] == "VolumeConfig":
+        yield from _system_volume(document, str(document.get("name")))
     encryption = document.get("encryption")
     if not encryption:
         return
@@ -115,6 +117,21 @@ def _volume(document: dict[str, Any]) -> Iterator[str]:
     for slot, key in zip(slots, keys, strict=True):
         if not any(kind in key for kind in _KEY_TYPES):
             yield f"at least one encryption key type must be specified for slot {slot}"
+
+
+def _system_volume(document: dict[str, Any], name: str) -> Iterator[str]:
+    known = _VOLUMES + _VOLUMES_OF_1_14
+    if name not in known:
+        yield f"only {', '.join(known)} volumes are supported"
+    if name == "STATE" and document.get("provisioning"):
+        yield 'provisioning config is not allowed for the "STATE" volume'
+    if name in {"STATE", "IMAGECACHE"} and document.get("mount"):
+        yield f'mount config is not allowed for the "{name}" volume'
+    if name in _VOLUMES_OF_1_14 and document.get("mount") and not document.get("provisioning"):
+        yield (
+            f'mount config for the "{name}" volume is only supported when it is provisioned'
+            " onto a dedicated partition"
+        )
 
 
 def _mirror(document: dict[str, Any]) -> Iterator[str]:
@@ -137,6 +154,8 @@ _CHECKS: dict[str, Check] = {
     "RawVolumeConfig": _volume,
     "SwapVolumeConfig": _volume,
     "RegistryMirrorConfig": _mirror,
+    **kubernetes.CHECKS,
+    **system.CHECKS,
 }
 
 
@@ -149,25 +168,3 @@ def _one_link_per_name(view: View) -> Iterator[str]:
         if name in owners:
             yield f"conflicting documents: {owners[name]}/{name} and {document['kind']}/{name}"
         owners[name] = document["kind"]
-
-
-def _against_main(view: View) -> Iterator[str]:
-    network = view.machine.get("network") or {}
-    if view.kind("HostnameConfig"):
-        if network.get("hostname"):
-            yield "static hostname is already set in v1alpha1 config"
-        if at(view.machine, "features.stableHostname"):
-            yield "stable hostname is already set in v1alpha1 config"
-    if view.kind("ResolverConfig"):
-        for key in ("searchDomains", "nameservers", "disableSearchDomain"):
-            if network.get(key):
-                yield f".machine.network.{key} is already set in v1alpha1 config"
-    if view.kind("TimeSyncConfig") and at(view.machine, "time.servers"):
-        yield "time servers cannot be specified in both v1alpha1 and new-style configuration"
-    for volume in view.kind("VolumeConfig"):
-        name = str(volume.get("name"))
-        if volume.get("encryption") and at(view.machine, f"systemDiskEncryption.{name.lower()}"):
-            yield (
-                f'system disk encryption for "{name}" is configured'
-                " in both v1alpha1.Config and VolumeConfig"
-            )

@@ -13,22 +13,6 @@ if TYPE_CHECKING:
     from talops.machineconfig.validation.view import View
 
 _NO_VIP = "virtual (shared) IP is not allowed on non-controlplane nodes"
-# The kubelet settings that Talos keeps to itself.
-_PROTECTED_KUBELET = (
-    "apiVersion",
-    "authentication",
-    "authorization",
-    "cgroupRoot",
-    "kind",
-    "kubeletCgroups",
-    "port",
-    "protectKernelDefaults",
-    "resolvConf",
-    "rotateCertificates",
-    "seccompDefault",
-    "staticPodPath",
-    "systemCgroups",
-)
 
 
 def problems(view: View) -> Iterator[str]:
@@ -37,7 +21,7 @@ def problems(view: View) -> Iterator[str]:
         return
     yield from _type(view)
     yield from _secrets(view)
-    yield from _install(view.machine.get("install"))
+    yield from _install(view)
     yield from _kubelet(view.machine.get("kubelet") or {})
     yield from _features(view.machine.get("features") or {})
     yield from _node(view.machine)
@@ -67,9 +51,11 @@ def _secrets(view: View) -> Iterator[str]:
     yield from rules.pair_problems(ca, ".machine.ca")
 
 
-def _install(install: dict[str, Any] | None) -> Iterator[str]:
+def _install(view: View) -> Iterator[str]:
+    install = view.machine.get("install")
     if install is None:
-        yield 'install instructions are required in "metal" mode'
+        if not view.kind("UnattendedInstallConfig"):
+            yield 'install instructions are required in "metal" mode'
         return
     if not install.get("disk") and not install.get("diskSelector"):
         yield "either install disk or diskSelector should be defined"
@@ -81,19 +67,11 @@ def _kubelet(kubelet: dict[str, Any]) -> Iterator[str]:
     for subnet in at(kubelet, "nodeIP.validSubnets") or []:
         if not rules.is_subnet_filter(subnet):
             yield f'kubelet nodeIP subnet is not valid: "{subnet}"'
-    extra = kubelet.get("extraConfig")
-    for field in _PROTECTED_KUBELET:
-        if isinstance(extra, dict) and field in extra:
-            yield f'kubelet configuration field "{field}" can\'t be overridden'
+    yield from rules.kubelet_problems(kubelet.get("extraConfig"))
 
 
 def _features(features: dict[str, Any]) -> Iterator[str]:
-    dns = features.get("hostDNS") or {}
-    if dns.get("forwardKubeDNSToHost") and not dns.get("enabled"):
-        yield (
-            "feature hostDNS.forwardKubeDNSToHost requires hostDNS.enabled to be true"
-            " (.machine.features.hostDNS)"
-        )
+    yield from rules.host_dns_problems(features.get("hostDNS") or {}, ".machine.features.hostDNS")
 
 
 def _node(machine: dict[str, Any]) -> Iterator[str]:

@@ -17,6 +17,22 @@ _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _DNS_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,62}(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*[._]?")
 _LONGEST_PREFIX = 253
+# The kubelet settings that Talos keeps to itself.
+_PROTECTED_KUBELET = (
+    "apiVersion",
+    "authentication",
+    "authorization",
+    "cgroupRoot",
+    "kind",
+    "kubeletCgroups",
+    "port",
+    "protectKernelDefaults",
+    "resolvConf",
+    "rotateCertificates",
+    "seccompDefault",
+    "staticPodPath",
+    "systemCgroups",
+)
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -100,3 +116,24 @@ def pair_problems(pair: Any, place: str) -> Iterator[str]:
         return
     if certificate and private and not pem.belong_together(certificate, private):
         yield f"{place}: the key does not belong to the certificate"
+
+
+def pem_pair_problems(pair: Any, place: str) -> Iterator[str]:
+    """A CA of a document of its own, which holds the PEM as it is."""
+    given = pair if isinstance(pair, dict) else {}
+    cert, key = str(given.get("cert") or ""), str(given.get("key") or "")
+    encoded = {"crt": pem.one_line(cert.encode()), "key": pem.one_line(key.encode())}
+    yield from pair_problems(encoded, place)
+
+
+def kubelet_problems(settings: Any) -> Iterator[str]:
+    for field in _PROTECTED_KUBELET:
+        if isinstance(settings, dict) and field in settings:
+            yield f'kubelet configuration field "{field}" can\'t be overridden'
+
+
+def host_dns_problems(dns: dict[str, Any], place: str) -> Iterator[str]:
+    if dns.get("forwardKubeDNSToHost") and not dns.get("enabled"):
+        yield (
+            f"feature hostDNS.forwardKubeDNSToHost requires hostDNS.enabled to be true ({place})"
+        )

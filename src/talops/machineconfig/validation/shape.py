@@ -42,15 +42,34 @@ def _document(
     elif fields is None:
         yield _unregistered(identity)
     else:
-        since = SINCE.get(identity.kind)
-        if since and contract and contract.numbers < since.numbers:
-            yield f"this kind is known from Talos {since} on; the cluster's contract is {contract}"
+        if contract:
+            yield from _too_new(document, identity.kind, contract)
         if identity.kind in NAMED and not identity.name:
             yield "name must be specified"
         unknown = unknown_keys(document, fields)
         if unknown:
             yield "unknown keys found during decoding: " + ", ".join(unknown)
         yield from wrong_kinds(document, fields)
+
+
+def _too_new(document: dict[str, Any], kind: str, contract: Contract) -> Iterator[str]:
+    for place, since in SINCE.items():
+        if contract.numbers >= since.numbers:
+            continue
+        own, _, path = place.partition(".")
+        if own == kind and (not path or _gives(document, path)):
+            what = f"{path} is" if path else "this kind is"
+            yield f"{what} known from Talos {since} on, and this config is for {contract}"
+
+
+def _gives(value: Any, path: str) -> bool:
+    """Whether the field is there; of a list, in any item."""
+    if isinstance(value, list):
+        return any(_gives(item, path) for item in value)
+    key, _, rest = path.partition(".")
+    if not isinstance(value, dict) or key not in value:
+        return False
+    return _gives(value[key], rest) if rest else True
 
 
 def _unregistered(identity: Identity) -> str:

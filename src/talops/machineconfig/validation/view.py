@@ -44,6 +44,13 @@ class View:
     def worker(self) -> bool:
         return self.machine.get("type") in WORKER_TYPES
 
+    def either(self, path: str, kind: str, field: str) -> Any:
+        """A setting of the main document, or of the document that took its place."""
+        value = at(self.main, path)
+        if value:
+            return value
+        return next((found for d in self.kind(kind) if (found := at(d, field))), value)
+
     def kind(self, name: str) -> list[dict[str, Any]]:
         return [document for document in self.others if document.get("kind") == name]
 
