@@ -27,17 +27,29 @@ if TYPE_CHECKING:
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
 REQUESTS = 60
 # What talops writes beyond `talosctl gen config`, each for a reason of its own.
-INTENDED = {
+BOTH = {
     r"HostnameConfig\..*": "the inventory names its nodes; talosctl lets each make up a name",
-    r"v1alpha1\.machine\.kubelet\.nodeIP\..*": "node_cidr says which address is the node's own",
-    r"v1alpha1\.machine\.sysctls\..*": "what NVIDIA's driver needs",
-    r"v1alpha1\.machine\.kernel\..*": "modules of the inventory, and NVIDIA's",
-    r"v1alpha1\.machine\.nodeLabels\..*": "labels of the inventory",
-    r"v1alpha1\.machine\.nodeTaints\..*": "taints of the inventory",
-    r"v1alpha1\.machine\.kubelet\.extraConfig\..*": "a worker sets its taints as it registers",
-    r"v1alpha1\.cluster\.inlineManifests.*": "NVIDIA's RuntimeClass",
-    r"(LinkAlias|Link|VLAN|Layer2VIP|Resolver|TimeSync)Config.*": "the network of the inventory",
+    r"(LinkAlias|Link|VLAN|Layer2VIP|TimeSync)Config.*": "the network of the inventory",
+    r"ResolverConfig.*nameservers.*": "node_dns_servers",
     r"VolumeConfig/.*": "encrypt_disk",
+}
+INTENDED = {
+    Contract.V1_13: {
+        **BOTH,
+        r"ResolverConfig\.(apiVersion|kind)": "node_dns_servers",
+        r"v1alpha1\.machine\.kubelet\.nodeIP\..*": "node_cidr says which address is the node's own",
+        r"v1alpha1\.machine\.kernel\..*": "modules of the inventory, and NVIDIA's",
+        r"v1alpha1\.machine\.nodeLabels\..*": "labels of the inventory",
+        r"v1alpha1\.machine\.nodeTaints\..*": "taints of the inventory",
+        r"v1alpha1\.machine\.kubelet\.extraConfig\..*": "a worker sets its taints as it registers",
+    },
+    Contract.V1_14: {
+        **BOTH,
+        r"KubeNodeConfig\.nodeIP.*": "node_cidr says which address is the node's own",
+        r"KubeNodeConfig\.labels.*": "labels of the inventory",
+        r"KubeNodeConfig\.taints.*": "taints of the inventory",
+        r"KernelModuleConfig/.*": "modules of the inventory, and NVIDIA's",
+    },
 }
 
 pytestmark = pytest.mark.slow
@@ -114,20 +126,27 @@ def test_equal_to_the_library(
         assert compared(cluster, node, bundle, oracle) == {}
 
 
-def test_examples_differ_as_intended(bundle: Bundle, oracle: Callable[[str], Oracle]) -> None:
+@pytest.mark.parametrize("contract", list(INTENDED))
+def test_examples_differ_as_intended(
+    contract: Contract, bundle: Bundle, oracle: Callable[[str], Oracle]
+) -> None:
     """Beyond that, talops writes what the list above explains, and all of it somewhere."""
     used: set[str] = set()
     for example in EXAMPLES:
-        for path in example_differences(example, bundle, oracle):
-            reasons = [pattern for pattern in INTENDED if re.fullmatch(pattern, path)]
+        for path in example_differences(example, contract, bundle, oracle):
+            reasons = [pattern for pattern in INTENDED[contract] if re.fullmatch(pattern, path)]
             assert reasons, f"{example.name}: {path}"
             used.update(reasons)
-    assert used == set(INTENDED)
+    assert used == set(INTENDED[contract])
 
 
-def example_differences(example: Path, bundle: Bundle, oracle: Callable[[str], Oracle]) -> set[str]:
+def example_differences(
+    example: Path, contract: Contract, bundle: Bundle, oracle: Callable[[str], Oracle]
+) -> set[str]:
     wanted = requests(
-        load(example).require(), lambda name: (example / name).read_text(encoding="utf-8")
+        load(example).require(),
+        lambda name: (example / name).read_text(encoding="utf-8"),
+        contract,
     )
     cluster = replace(wanted.cluster, patches=(), control_plane_patches=(), worker_patches=())
     return {
