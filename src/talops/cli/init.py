@@ -44,6 +44,7 @@ def init(
 ) -> None:
     """Write cluster.yaml and nodes.yaml to start from; asks on a terminal, never overwrites."""
     from talops.inventory.samples import Answers
+    from talops.inventory.support import NEW_CLUSTER_KUBERNETES, NEW_CLUSTER_TALOS
 
     assert directory is not None
     if not bare_metal:
@@ -54,8 +55,8 @@ def init(
         cidr=_network(_ask("Network of the nodes", cidr, "10.0.0.0/24")),
         control_planes=int(_ask("Control planes", _text(control_planes), "3")),
         workers=int(_ask("Workers", _text(workers), "2")),
-        talos_version="v1.13.9",
-        kubernetes_version="v1.36.3",
+        talos_version=NEW_CLUSTER_TALOS,
+        kubernetes_version=NEW_CLUSTER_KUBERNETES,
         proxmox_url=proxmox_url,
         proxmox_node=proxmox_node,
     )

@@ -62,7 +62,7 @@ class ClusterFile(Section):
     talos_version: Version | None = Field(None, description="Talos release, like v1.13.9.")
     kubernetes_version: Version | None = Field(None, description="Kubernetes release.")
     talos_contract: Text | None = Field(
-        None, description="Config contract pinned at creation, like v1.13; from talos_version."
+        None, description="Config contract, like v1.14; default: pinned when secrets are created."
     )
     node_cidr: Network | None = Field(None, description="Network of the nodes.")
     node_default_gateway: Address | None = Field(

@@ -14,6 +14,16 @@ KUBERNETES: dict[int, tuple[int, int]] = {
     13: (31, 36),
     14: (32, 37),
 }
+# What `talops init` writes: the one place to change when newcomers shall begin with newer ones.
+NEW_CLUSTER_TALOS, NEW_CLUSTER_KUBERNETES = "v1.13.9", "v1.36.3"
+# Talos minor → the oldest Kubernetes minor of its support matrix, where its code takes older ones.
+OLDEST_TESTED = {14: 33}
+# Releases that no cluster should run, each with what is wrong with it.
+WITHDRAWN = {
+    "v1.13.1": "its makers have withdrawn it",
+    "v1.13.3": "it panics on whole numbers in scheduler.config, and no API server starts",
+}
+NEWEST_RELEASE = {13: "v1.13.9", 14: "v1.14.1"}
 # The first Talos with the network documents that talops writes.
 OLDEST_CONFIGURABLE = 12
 CONTRACTS = ("v1.12", "v1.13", "v1.14")

@@ -47,6 +47,32 @@ def kubernetes_fits(inv: Inventory) -> Iterator[Finding]:
         )
 
 
+@rule("kubernetes-untested", Severity.WARNING)
+def kubernetes_tested(inv: Inventory) -> Iterator[Finding]:
+    talos, kubernetes = inv.cluster.talos_version, inv.cluster.kubernetes_version
+    if not talos or not kubernetes:
+        return
+    taken = support.KUBERNETES.get(support.minor(talos))
+    tested = support.OLDEST_TESTED.get(support.minor(talos))
+    if taken and tested and taken[0] <= support.minor(kubernetes) < tested:
+        yield (
+            inv.at.cluster_value("kubernetes_version"),
+            f"Talos {talos} takes Kubernetes {kubernetes}, and its makers do not test that",
+            f"use v1.{tested} to v1.{taken[1]}",
+        )
+
+
+@rule("withdrawn-talos")
+def talos_withdrawn(inv: Inventory) -> Iterator[Finding]:
+    version = inv.cluster.talos_version
+    if version in support.WITHDRAWN:
+        yield (
+            inv.at.cluster_value("talos_version"),
+            f"Talos {version} is not fit for use: {support.WITHDRAWN[version]}",
+            f"use {support.NEWEST_RELEASE[support.minor(version)]}",
+        )
+
+
 @rule("old-talos", Severity.WARNING)
 def configurable(inv: Inventory) -> Iterator[Finding]:
     version = inv.cluster.talos_version
@@ -70,7 +96,7 @@ def contract_known(inv: Inventory) -> Iterator[Finding]:
         yield (
             inv.at.cluster_value("talos_contract"),
             f"{contract!r} is not a contract that talops writes",
-            f"use {' or '.join(support.CONTRACTS)}",
+            f"use one of {', '.join(support.CONTRACTS)}",
         )
     elif talos and support.minor(f"{contract}.0") > support.minor(talos):
         yield (
