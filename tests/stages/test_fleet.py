@@ -1,7 +1,8 @@
-"""Who asks a node in the same moment shares a connection to it."""
+"""Who asks a node in the same moment shares a connection to it; and what its answers mean."""
 
 from __future__ import annotations
 
+import contextlib
 from ipaddress import ip_address
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,19 @@ import pytest
 
 from talops.stages import fleet as fleets
 from talops.stages.bundle import SecretsFile
-from talops.stages.fleet import Fleet
+from talops.stages.fleet import Fleet, ForeignNodeError, Silent
+from talops.talos.errors import (
+    ClockError,
+    ForeignCertificateError,
+    NodeDownError,
+    NotAuthorizedError,
+    PreconditionError,
+    WrongCaError,
+)
 from talops.talos.transport import Link
 
 if TYPE_CHECKING:
+    from talops.errors import TalopsError
     from talops.machineconfig.bundle import Bundle
 
 ONE: Any = SimpleNamespace(name="cp-1", address=ip_address("127.0.0.1"))
@@ -69,3 +79,46 @@ async def test_one_fleet_for_a_run(bundle: Bundle, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(secrets, "read", read)
     assert await secrets.fleet() is await secrets.fleet()
+
+
+def answering(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, error: TalopsError) -> None:
+    """Whatever is asked, the node answers with this error."""
+
+    class Resources:
+        async def find(self, *_: object) -> None:
+            raise error
+
+    def talos(_: object) -> Any:
+        return contextlib.nullcontext(SimpleNamespace(resources=Resources()))
+
+    monkeypatch.setattr(fleet, "talos", talos)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotAuthorizedError("not authorized"),
+        PreconditionError("the node is changing its certificate"),
+        ClockError("not valid now"),
+        NodeDownError("connection refused"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+async def test_not_yet(bundle: Bundle, monkeypatch: pytest.MonkeyPatch, error: TalopsError) -> None:
+    """Right after its first config a node refuses even administrators: look again, do not judge."""
+    fleet = Fleet(bundle)
+    answering(fleet, monkeypatch, error)
+    state = await fleet.look(ONE)
+    assert isinstance(state, Silent)
+    assert state.error.what == error.what
+
+
+@pytest.mark.parametrize("error", [WrongCaError("not our CA"), ForeignCertificateError("unknown")])
+async def test_foreign(bundle: Bundle, monkeypatch: pytest.MonkeyPatch, error: TalopsError) -> None:
+    """A node of another cluster ends the run, and nothing invites to wipe it blindly."""
+    fleet = Fleet(bundle)
+    answering(fleet, monkeypatch, error)
+    with pytest.raises(ForeignNodeError, match="cp-1 belongs to another cluster") as caught:
+        await fleet.look(ONE)
+    assert caught.value.hint
+    assert caught.value.hint.startswith("check its address")

@@ -19,6 +19,8 @@ from talops.talos.errors import (
     ClockError,
     ForeignCertificateError,
     MaintenanceModeError,
+    NotAuthorizedError,
+    PreconditionError,
     WrongCaError,
 )
 from talops.talos.kinds import CONFIG_ID, MACHINE_CONFIG, MACHINE_ID, MACHINE_STATUS
@@ -61,9 +63,14 @@ class Silent:
 
 State = Waiting | Configured | Silent
 
+# Answers of a node that is about to change its mind: a young node's clock, which its time servers
+# put right; a certificate that is being swapped; and a node that has its new certificate already
+# and still refuses administrators, as it does in maintenance mode.
+UNSETTLED = (ClockError, PreconditionError, NotAuthorizedError)
+
 
 class ForeignNodeError(TalopsError):
-    """The node runs a config with another CA."""
+    """The node runs a config with another CA, and showed a certificate of it."""
 
 
 class Fleet:
@@ -100,14 +107,14 @@ class Fleet:
                 return Waiting()
             except UnreachableError as error:
                 return Silent(error)
-            except ClockError as error:  # a young node's clock; its time servers put it right
+            except UNSETTLED as error:
                 return Silent(UnreachableError(error.what, where=error.where, hint=error.hint))
             except (WrongCaError, ForeignCertificateError) as error:
                 raise ForeignNodeError(
                     f"{node.name} belongs to another cluster: {error.what}",
                     where=str(node.address),
-                    hint="reset that node, or restore the secrets it was made with "
-                    "(talos/talsecret.sops.yaml)",
+                    hint="check its address in nodes.yaml; if it is the right node, restore the "
+                    "secrets it was made with (talos/talsecret.sops.yaml), or reset it yourself",
                 ) from error
         return Configured(config or "", status)
 

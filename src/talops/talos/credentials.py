@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
 
@@ -101,6 +102,16 @@ def is_maintenance_certificate(certificate_der: bytes) -> bool:
     if any(name.value == MAINTENANCE_NAME for name in names):
         return True
     return certificate.subject == certificate.issuer
+
+
+def is_signed_by(certificate_der: bytes, authorities: str) -> bool:
+    """Whether one of these CAs (PEM) signed the certificate."""
+    certificate = x509.load_der_x509_certificate(certificate_der)
+    for authority in x509.load_pem_x509_certificates(authorities.encode()) if authorities else ():
+        with contextlib.suppress(ValueError, TypeError, InvalidSignature):
+            certificate.verify_directly_issued_by(authority)
+            return True
+    return False
 
 
 def _client_context() -> ssl.SSLContext:

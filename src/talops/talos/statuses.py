@@ -49,18 +49,38 @@ BY_STATUS: dict[Status, Meaning] = {
     Status.OUT_OF_RANGE: Meaning(InvalidRequestError),
 }
 
-# An endpoint that proxies to another node reports that node's TLS trouble as Unavailable, and only
-# the text tells the cases apart.
-PROXIED: tuple[tuple[str, Meaning], ...] = (
-    (
-        "certificate signed by unknown authority",
-        Meaning(WrongCaError, "the node belongs to another cluster, or waits in maintenance mode"),
+# Where one status covers several cases, only the text tells them apart.
+BY_TEXT: dict[Status, tuple[tuple[str, Meaning], ...]] = {
+    Status.UNAVAILABLE: (
+        # An endpoint that proxies to another node reports that node's TLS errors this way.
+        (
+            "certificate signed by unknown authority",
+            Meaning(WrongCaError, "the node belongs to another cluster, or is in maintenance mode"),
+        ),
+        (
+            "remote error: tls",
+            Meaning(ForeignCertificateError, "the node does not accept the endpoint's certificate"),
+        ),
+        # The node answers; what does not run is a service on it, behind a socket of its own.
+        ("dial unix", Meaning(PreconditionError, "`talops talos services` shows what runs")),
     ),
-    (
-        "remote error: tls",
-        Meaning(ForeignCertificateError, "the node does not accept the endpoint's certificate"),
+    Status.UNIMPLEMENTED: (
+        (
+            "only available on control plane nodes",
+            Meaning(UnsupportedError, "use --nodes with the address of a control plane"),
+        ),
     ),
-)
+    Status.PERMISSION_DENIED: (
+        (
+            'resource type "',
+            Meaning(UnsupportedError, "`talops talos get rd` lists the types that this node has"),
+        ),
+    ),
+    Status.UNKNOWN: (
+        ("was not registered", Meaning(NotFoundError, "`talops talos services` lists them")),
+        ("not defined", Meaning(NotFoundError, "`talops talos services` lists them")),
+    ),
+}
 
 # etcd's own words, which Talos passes on under more than one status.
 LEARNER = "rpc not supported for learner"
@@ -72,10 +92,9 @@ _OTHER = Meaning(CallFailedError, "`talops talos dmesg` and `talops talos logs m
 def meaning_of(status: Status, message: str) -> Meaning:
     if LEARNER in message:
         return _CATCHING_UP
-    if status is Status.UNAVAILABLE:
-        for text, meaning in PROXIED:
-            if text in message:
-                return meaning
+    for text, meaning in BY_TEXT.get(status, ()):
+        if text in message:
+            return meaning
     return BY_STATUS.get(status, _OTHER)
 
 

@@ -8,12 +8,13 @@ import socket
 import ssl
 from typing import TYPE_CHECKING
 
-from talops.talos.credentials import Maintenance, is_maintenance_certificate
+from talops.talos.credentials import Maintenance, is_maintenance_certificate, is_signed_by
 from talops.talos.errors import (
     ClockError,
     ForeignCertificateError,
     MaintenanceModeError,
     NodeDownError,
+    PreconditionError,
     WrongCaError,
 )
 
@@ -22,14 +23,24 @@ if TYPE_CHECKING:
 
 PROBE_TIMEOUT = 3.0
 
+# A node that takes its first config swaps its certificate within a tenth of a second and keeps its
+# port open: the handshake that failed and the look at what failed it may see different ones. So a
+# node belongs to another cluster only if a certificate was seen that is neither ours nor that of
+# maintenance mode. Anything else means "not yet".
+
 # OpenSSL's X509_V_ERR_* numbers; everything else means "not signed by the CA we trust".
 _NOT_YET_VALID, _EXPIRED = 9, 10
 _WRONG_NAME = {62, 64}
 _SELF_SIGNED = 18
 
 
-def handshake_error(error: ssl.SSLError, where: str, shown: bytes | None) -> TalopsError:
-    """The node's certificate, or what it sent instead of one, was not acceptable to us."""
+def handshake_error(
+    error: ssl.SSLError, where: str, shown: bytes | None, trusted: str = ""
+) -> TalopsError:
+    """The node's certificate, or what it sent instead of one, was not acceptable to us.
+
+    `shown` is what a second connection saw, and `trusted` the CAs (PEM) that we accept.
+    """
     if (shown is not None and is_maintenance_certificate(shown)) or _self_signed(error):
         return MaintenanceModeError(
             "the node is in maintenance mode: it has no machine config yet",
@@ -37,7 +48,7 @@ def handshake_error(error: ssl.SSLError, where: str, shown: bytes | None) -> Tal
             hint="apply its machine config, or talk to it with --insecure",
         )
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _verification_error(error, where)
+        return _verification_error(error, where, shown, trusted)
     if (error.reason or "") in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}:
         return NodeDownError(
             "something that does not speak TLS listens there",
@@ -55,7 +66,9 @@ def _self_signed(error: ssl.SSLError) -> bool:
     return isinstance(error, ssl.SSLCertVerificationError) and error.verify_code == _SELF_SIGNED
 
 
-def _verification_error(error: ssl.SSLCertVerificationError, where: str) -> TalopsError:
+def _verification_error(
+    error: ssl.SSLCertVerificationError, where: str, shown: bytes | None, trusted: str
+) -> TalopsError:
     if error.verify_code in {_EXPIRED, _NOT_YET_VALID}:
         return ClockError(
             f"the node's certificate is not valid now: {error.verify_message}",
@@ -67,6 +80,13 @@ def _verification_error(error: ssl.SSLCertVerificationError, where: str) -> Talo
             "the node's certificate is not for this address",
             where=where,
             hint="use an address of the node itself, or add this one to certSANs",
+        )
+    if shown is None or is_signed_by(shown, trusted):
+        gone = "it was not accepted, and could not be read a second time"
+        return PreconditionError(
+            f"the node is changing its certificate{f': {gone}' if shown is None else ''}",
+            where=where,
+            hint="wait a moment and try again",
         )
     return WrongCaError(
         f"the node's certificate is not signed by the talosconfig's CA ({error.verify_message})",

@@ -119,7 +119,8 @@ class Link(Channel):
         if isinstance(error, ssl.SSLCertVerificationError):
             with contextlib.suppress(OSError, TimeoutError):
                 shown = await tls.shown_certificate(self._host, self._port, self.connect_timeout)
-        return tls.handshake_error(error, self.where, shown)
+        trusted = self.access.ca if isinstance(self.access, Credentials) else ""
+        return tls.handshake_error(error, self.where, shown, trusted)
 
     def close(self) -> None:
         """Hang up at once: a TLS farewell would wait up to 30 s for the node's answer to it."""
