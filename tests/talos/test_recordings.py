@@ -49,7 +49,8 @@ def name_of(exchange: Exchange) -> str:
 
 def unknown_fields(message: Any, path: str = "") -> Iterator[str]:
     """Fields that a real node sent and our .proto files do not have."""
-    for field in UnknownFieldSet(message):
+    strange: Any = UnknownFieldSet(message)
+    for field in strange:
         yield f"{path}: field {field.field_number}"
     for field, value in message.ListFields():
         if field.message_type is None or field.message_type.GetOptions().map_entry:
