@@ -1,26 +1,26 @@
 """Every error that a user can meet.
 
 TalopsError                       exit 1   failed; `what`, `where`, `hint`
-├── InventoryError                exit 3   cluster.yaml / nodes.yaml are not right
+├── InventoryError                exit 3   cluster.yaml / nodes.yaml are invalid
 ├── DifferencesFoundError         exit 2   plan, drift, configure --check, up --dry-run
 ├── PreflightError                exit 4   something the run needs is missing
 ├── InterruptedRunError           exit 130 Ctrl-C, the run can be resumed
-├── UnreachableError                       no answer: never the same as "nothing there"
-├── DeniedError                            an answer, and it is no
+├── UnreachableError                       no answer; never the same as "does not exist"
+├── DeniedError                            the request was refused
 ├── NotReadyError                          not yet; waiting may help
-├── ConflictError                          somebody else holds it, or it is there already
-├── WaitTimeoutError                       a wait ended without its condition
+├── ConflictError                          held by another process, or it already exists
+├── WaitTimeoutError                       a condition was not met in time
 └── ToolError                              tofu, sops, git … failed
 
-Third-party exceptions are translated into these at the border of the client that met them. Whatever
-else reaches the top is a bug and shows its traceback.
+Each client translates third-party exceptions into these. Any other exception that reaches the top
+is a bug and shows its traceback.
 """
 
 from __future__ import annotations
 
 
 class TalopsError(Exception):
-    """What went wrong, where (file:line, node, URL), and the next command to type."""
+    """What went wrong, where (file:line, node, URL), and the next command to run."""
 
     exit_code = 1
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-# Raised when a field is renamed, removed or changes its meaning; a new field or kind breaks nobody.
+# Increased when a field is renamed, removed or changes meaning; additions are compatible.
 SCHEMA = 1
 
 
@@ -28,7 +28,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Note(Event):
-    """Something worth a line: `level` is info, warning or error."""
+    """A message for the user: `level` is info, warning or error."""
 
     message: str
     level: str = "info"
@@ -37,7 +37,7 @@ class Note(Event):
 
 @dataclass(frozen=True)
 class RunStarted(Event):
-    """The first event of a run: what it will go through, and what changed since the last one."""
+    """The first event of a run: its stages, and what changed since the last run."""
 
     run: str
     command: str
@@ -50,7 +50,7 @@ class RunStarted(Event):
 
 @dataclass(frozen=True)
 class PlannedChange(Event):
-    """One difference between the world and the goal; `action` is create, update, replace …"""
+    """One difference between actual and desired state; `action` is create, update, replace …"""
 
     stage: str
     action: str
@@ -72,7 +72,7 @@ class StagePlanned(Event):
 
 @dataclass(frozen=True)
 class PlanFinished(Event):
-    """The plan of all stages is known; nothing has been changed up to here."""
+    """The plan of all stages is known; nothing has been changed yet."""
 
     changes: int
     unknown: int
@@ -110,7 +110,7 @@ class ChangeFinished(Event):
 
 @dataclass(frozen=True)
 class PartProgress(Event):
-    """One of several things that a change does at once; `phase`: start, progress, done, failed."""
+    """One of several parallel parts of a change; `phase`: start, progress, done, failed."""
 
     stage: str
     part: str
@@ -121,7 +121,7 @@ class PartProgress(Event):
 
 @dataclass(frozen=True)
 class WaitProgress(Event):
-    """What is being waited for, and the last reason it is not there yet."""
+    """The condition a stage waits for, and the last reason it is not met."""
 
     stage: str
     name: str
@@ -132,7 +132,7 @@ class WaitProgress(Event):
 
 @dataclass(frozen=True)
 class NodeStatus(Event):
-    """What is newly known about a node; None leaves what was known before."""
+    """New information about a node; None keeps the previous value."""
 
     node: str
     vm: str | None = None
@@ -142,7 +142,7 @@ class NodeStatus(Event):
 
 @dataclass(frozen=True)
 class Log(Event):
-    """One line for the log of a stage; views leave it out."""
+    """One line for the log of a stage; views do not show it."""
 
     stage: str
     text: str
@@ -150,7 +150,7 @@ class Log(Event):
 
 @dataclass(frozen=True)
 class Artifact(Event):
-    """A file of the run worth a look, by its path inside the run's directory."""
+    """A file that the run produced; `path` is relative to the run's directory."""
 
     stage: str
     path: str
@@ -194,7 +194,7 @@ def to_json(event: Event, *, now: datetime | None = None) -> dict[str, Any]:
 
 
 def from_json(data: dict[str, Any]) -> Event | None:
-    """The event that `to_json` wrote; None for a kind or form this version does not know."""
+    """The event that `to_json` wrote; None for a kind or schema that this version does not know."""
     shape = KINDS.get(str(data.get("kind")))
     if shape is None or data.get("schema") != SCHEMA:
         return None
@@ -202,5 +202,5 @@ def from_json(data: dict[str, Any]) -> Event | None:
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in known}
     try:
         return shape(**values)
-    except TypeError:  # a required field is missing: written by something else
+    except TypeError:  # a required field is missing: not written by talops
         return None

@@ -1,4 +1,4 @@
-"""Files that are either the old one or the new one, whatever happens in between."""
+"""Atomic file writes: a reader sees the old content or the new content, never a mix."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ PUBLIC = 0o644
 def write_atomic(
     path: Path, data: bytes | str, *, mode: int = PUBLIC, guarded: bool = False
 ) -> None:
-    """Replace `path` in one step, durably; on any failure it stays as it was.
+    """Replace `path` atomically and durably; on any failure it is unchanged.
 
-    Before that step there is a second name for a moment, and it stays if the process is killed
-    right there. `guarded` is for keys: another process then removes it.
+    If the process is killed right before the rename, a temporary file remains. `guarded` is for
+    keys: a guard process then removes that file.
     """
     content = data.encode() if isinstance(data, str) else data
     beside = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
@@ -52,7 +52,7 @@ def write_atomic(
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Whatever the system has against it is told of that file."""
+    """Report an OSError as a TalopsError that names `path`."""
     try:
         yield
     except OSError as error:
@@ -64,7 +64,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def sweep(path: Path) -> None:
-    """Remove what writes of `path` left beside it because they were killed at their last step."""
+    """Remove temporary files of `path` whose writer was killed."""
     ours = re.compile(rf"\.{re.escape(path.name)}\.(\d+)-[0-9a-f]{{8}}")
     for left in path.parent.iterdir() if path.parent.is_dir() else ():
         found = ours.fullmatch(left.name)
@@ -74,9 +74,9 @@ def sweep(path: Path) -> None:
 
 @contextlib.contextmanager
 def _nameless(folder: Path) -> Iterator[IO[bytes] | None]:
-    """A file without a name: a process that is killed while it writes leaves nothing behind.
+    """An unnamed file, so that a killed process leaves nothing behind.
 
-    None where the file system cannot do that.
+    None if the file system does not support O_TMPFILE.
     """
     try:
         handle = os.open(folder, os.O_TMPFILE | os.O_WRONLY, PRIVATE)
@@ -90,7 +90,7 @@ def _nameless(folder: Path) -> Iterator[IO[bytes] | None]:
 
 
 def _give_name(file: IO[bytes], path: Path) -> bool:
-    """False if there is a file of that name."""
+    """False if a file with that name exists."""
     if path.exists():
         return False
     try:
@@ -101,8 +101,8 @@ def _give_name(file: IO[bytes], path: Path) -> bool:
 
 
 def _link(file: IO[bytes], name: Path) -> None:
-    # With a directory's descriptor, which an absolute path makes meaningless, Python calls linkat
-    # and follows the link; without one it would link the link.
+    # With a directory descriptor (ignored for an absolute path) Python calls linkat and follows the
+    # link; without one it would link the symlink itself.
     os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=file.fileno())
 
 
@@ -120,7 +120,7 @@ def _fill(file: IO[bytes], content: bytes, mode: int) -> None:
 
 
 def make_private_directory(path: Path) -> Path:
-    """A directory that only its owner can look into."""
+    """A directory with mode 0700."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.chmod(0o700)
     return path

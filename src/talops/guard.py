@@ -1,4 +1,4 @@
-"""A path that goes when this process does, kill -9 included."""
+"""Remove a path when this process ends, also after kill -9."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# Waits for the end of its input, which comes with the end of talops, however that ends.
+# Waits for the end of its input, which comes when talops ends for any reason.
 _GUARD = 'cat >/dev/null; rm -rf -- "$1"'
 
 
 @contextlib.contextmanager
 def removed_at_the_end(path: Path) -> Iterator[None]:
-    """Whatever has this path when the block ends, or the process, is removed."""
+    """Remove `path` when the block or the process ends."""
     guard = subprocess.Popen(
         ["/bin/sh", "-c", _GUARD, "sh", str(path)],
         stdin=subprocess.PIPE,

@@ -1,7 +1,7 @@
-"""Plain data out of YAML text: by the C reader, and by the thorough one where that refuses.
+"""Plain data from YAML text: by the C parser, or by the Python parser if the C parser fails.
 
-The C reader is some ten times as fast and reads every scalar alike, but it does not take everything
-that is YAML 1.2, such as `[https://…]`. What it refuses, the thorough one judges, and words.
+The C parser is about ten times faster and reads every scalar the same way, but it does not support
+all of YAML 1.2, such as `[https://…]`. If it fails, the Python parser decides and reports errors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ruamel.yaml.error import YAMLError
 
 
 def load(text: str) -> Any:
-    """The one document of the text; raises YAMLError."""
+    """Parse text with one document; raises YAMLError."""
     try:
         return YAML(typ="safe", pure=False).load(text)
     except (YAMLError, ValueError):
@@ -21,7 +21,7 @@ def load(text: str) -> Any:
 
 
 def load_all(text: str) -> list[Any]:
-    """Every document of the text, empty ones too; raises YAMLError."""
+    """Parse all documents of the text, including empty ones; raises YAMLError."""
     try:
         return list(YAML(typ="safe", pure=False).load_all(text))
     except (YAMLError, ValueError):

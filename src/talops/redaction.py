@@ -1,4 +1,4 @@
-"""Secrets are a type that cannot be printed, and are masked once more where text leaves talops."""
+"""Secrets are a type that cannot be printed; text that leaves talops is masked as well."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MASK = "***"
-# A shorter value would mask ordinary words ("no", "root") all over a log.
+# Shorter values would mask ordinary words ("no", "root") throughout a log.
 SHORTEST_MASKED = 6
 
 _KEY_BLOCK = re.compile(
@@ -21,7 +21,7 @@ _URL_PASSWORD = re.compile(r"(://[^/\s:@]+:)[^/\s@]+(@)")
 
 
 class Secret:
-    """A value that only `reveal()` gives out; repr, str, format and logging show a mask."""
+    """A value that only `reveal()` returns; repr, str, format and logging show a mask."""
 
     __slots__ = ("_value",)
 
@@ -50,11 +50,11 @@ class Secret:
         return bool(self._value)
 
     def __reduce__(self) -> Any:
-        raise TypeError("a Secret is not pickled")
+        raise TypeError("a Secret cannot be pickled")
 
 
 class Redactor:
-    """Masks known secret values, and what looks like a key, in any text."""
+    """Mask known secret values, and anything that looks like a key, in any text."""
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         self._known: list[str] = []
@@ -62,7 +62,7 @@ class Redactor:
 
     def learn(self, *secrets: Secret) -> None:
         values = {value for s in secrets if len(value := s.reveal()) >= SHORTEST_MASKED}
-        # Longest first, so that a secret containing another one is masked whole.
+        # Longest first, so that a secret that contains another one is masked completely.
         self._known = sorted({*self._known, *values}, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:

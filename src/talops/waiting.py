@@ -17,21 +17,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Ready(Generic[T]):
-    """The condition holds; this is what it gave."""
+    """The condition is met; `value` is its result."""
 
     value: T
 
 
 @dataclass(frozen=True)
 class NotYet:
-    """The condition does not hold yet, and why."""
+    """The condition is not met yet, and why."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """What is being waited for, since when, and the last reason it is not there yet."""
+    """The name of a wait, its elapsed time, and the last reason the condition is not met."""
 
     name: str
     reason: str
@@ -51,7 +51,7 @@ async def wait_for(
     hint: str | None = None,
     report: Callable[[Waiting], None] = _ignore,
 ) -> T:
-    """Probe until it is Ready. `NotReadyError` and `UnreachableError` count as "not yet"."""
+    """Probe until Ready. `NotReadyError` and `UnreachableError` count as "not yet"."""
     started = time.monotonic()
     while True:
         outcome = await _probe_once(probe)
@@ -61,7 +61,9 @@ async def wait_for(
         report(Waiting(name, outcome.reason, elapsed))
         if elapsed + interval > timeout:
             raise WaitTimeoutError(
-                f"{name}: not there after {elapsed:.0f} s; last reason: {outcome.reason}", hint=hint
+                f"timed out after {elapsed:.0f} s waiting for {name};"
+                f" last reason: {outcome.reason}",
+                hint=hint,
             )
         await asyncio.sleep(interval)
 

@@ -84,8 +84,8 @@ def test_runs_as_json_and_compared(runs: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["show", "nonsense"], "there is no run 'nonsense'"),
-        (["show", "2"], "2 runs begin with '2'"),
+        (["show", "nonsense"], "run 'nonsense' does not exist"),
+        (["show", "2"], "2 runs match '2'"),
         (["log", "--stage", "nope"], "this run has no stage 'nope'"),
     ],
 )

@@ -178,7 +178,7 @@ async def _watched(lab: Lab, phoenix: Phoenix, each: Round) -> tuple[int | None,
         async for line in process.stdout:
             number += 1
             lab.said.append(line.decode())
-            # A note may follow the end: that a lock could not be given back.
+            # A note may follow the end: that the shared lock cannot be released.
             last = last if b'"run_finished"' in last.encode() else line.decode()
             if number == each.restart_states_after:
                 await asyncio.to_thread(phoenix.rise)

@@ -58,9 +58,9 @@ def test_gpus_bring_the_device_plugin(tmp_path: Path, more: str, names: list[str
 
 def test_credentials_that_are_missing_are_named(tmp_path: Path) -> None:
     """An add-on that needs a token says so before anything is applied."""
-    with pytest.raises(TalopsError, match=r"addons\.proxmox_csi needs credentials"):
+    with pytest.raises(TalopsError, match=r"addons\.proxmox_csi requires Proxmox credentials"):
         wanted(cluster(tmp_path, "addons: {proxmox_csi: true}\n"), {})
-    with pytest.raises(TalopsError, match="truenas-api needs an API key") as refused:
+    with pytest.raises(TalopsError, match="truenas-api requires an API key") as refused:
         wanted(cluster(tmp_path, NAS), {})
     assert refused.value.hint == "talops secrets set truenas_api_key"
 
@@ -77,7 +77,7 @@ def test_the_nas_key_goes_where_the_driver_is(tmp_path: Path) -> None:
 def test_a_secret_that_is_too_large_is_refused() -> None:
     """One byte more than the API server takes."""
     flux.secret("fits", {"a": "x" * flux.LARGEST_SECRET})
-    with pytest.raises(TalopsError, match="at most 1048576 bytes") as refused:
+    with pytest.raises(TalopsError, match="the limit is 1048576") as refused:
         flux.secret("large", {"a": "x" * (flux.LARGEST_SECRET + 1)})
     assert refused.value.where == "Secret flux-system/large"
 
@@ -92,7 +92,7 @@ def test_a_deploy_key_is_one_that_ssh_reads(tmp_path: Path) -> None:
         ["ssh-keygen", "-y", "-f", str(file)], capture_output=True, text=True, check=True
     )
     assert deploykey.public_part(made, "talops x").split()[:2] == done.stdout.split()[:2]
-    with pytest.raises(TalopsError, match="no OpenSSH private key"):
+    with pytest.raises(TalopsError, match="not an OpenSSH private key"):
         deploykey.public_part(Secret("nonsense"), "")
 
 

@@ -34,7 +34,7 @@ GOOD = {"replicas": 2, "updatedReplicas": 2, "availableReplicas": 2, "observedGe
         (obj("ConfigMap"), None),
         ({**obj("ConfigMap"), "metadata": {"deletionTimestamp": "now"}}, "is being deleted"),
         (obj("Deployment", GOOD, replicas=2), None),
-        (obj("Deployment", {**GOOD, "observedGeneration": 1}, replicas=2), "not been noticed"),
+        (obj("Deployment", {**GOOD, "observedGeneration": 1}, replicas=2), "has not processed"),
         (obj("Deployment", {**GOOD, "availableReplicas": 1}, replicas=2), "1 of 2 replicas"),
         (obj("Deployment", {**GOOD, "replicas": 3}, replicas=2), "2 of 2 replicas available"),
         (obj("Deployment", conditions(Progressing="False")), "Because"),

@@ -76,7 +76,7 @@ def test_absent_is_none_and_damaged_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     assert kubeconfig_file.entry(path, "home") is None
     path.write_text("a: [", encoding="utf-8")
-    with pytest.raises(TalopsError, match="is no YAML"):
+    with pytest.raises(TalopsError, match="invalid YAML"):
         kubeconfig_file.entry(path, "home")
 
 

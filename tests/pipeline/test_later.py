@@ -121,5 +121,5 @@ async def test_made_once_and_like_the_stage_itself() -> None:
 async def test_another_stage_than_announced_is_a_bug() -> None:
     """A record would speak of a stage that never ran."""
     stage = Later("a", lambda: Quick("b", []))
-    with pytest.raises(AssertionError, match="b stands where a was announced"):
+    with pytest.raises(AssertionError, match="expected stage a, got b"):
         await stage.observe()

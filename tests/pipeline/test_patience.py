@@ -62,6 +62,6 @@ async def test_the_same_reason_is_said_once() -> None:
 async def test_whoever_only_looks_does_not_wait() -> None:
     """A dry run says at once that nobody answers."""
     stage = Rebooting(["refused"] * 2)
-    with pytest.raises(UnreachableError, match="apply-config cannot begin: refused"):
+    with pytest.raises(UnreachableError, match="apply-config cannot start: refused"):
         await make_plan([stage], {}, lambda _: None, patient=False)
     assert stage.asked == ["refused"]

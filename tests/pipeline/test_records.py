@@ -182,7 +182,7 @@ async def test_a_damaged_diary_is_no_obstacle(tmp_path: Path, content: str, outc
         return
     code, events = await run(tmp_path)
     assert code == 0
-    assert any(isinstance(e, Note) and "starts anew" in e.message for e in events)
+    assert any(isinstance(e, Note) and "starting a new one" in e.message for e in events)
     assert diary.load(file).stages["write"].status == "changed"
 
 

@@ -236,7 +236,7 @@ async def test_absent_after_its_source_ran_is_an_error() -> None:
     stages = [Fake("a", world, ("x",)), Fake("b", world, ("y",), needs=("z", "a"))]
     result, _ = await go(stages)
     assert statuses(result) == ["changed", "failed"]
-    assert "although a has run: no z yet" in str(result.error)
+    assert "depends on a, which has run without the expected result: no z yet" in str(result.error)
 
 
 @dataclass

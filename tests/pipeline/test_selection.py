@@ -35,8 +35,8 @@ def test_flags_choose_stages(wanted: Selection, runs: list[str]) -> None:
     [
         (Selection(only=("bootstrp",)), "did you mean bootstrap?"),
         (Selection(skip=("nothing",)), "stages: images, provision"),
-        (Selection(first="verify", last="images"), "nothing would run"),
-        (Selection(only=("verify",), first="images"), "--only stands alone"),
+        (Selection(first="verify", last="images"), "no stage would run"),
+        (Selection(only=("verify",), first="images"), "--only cannot be combined"),
     ],
 )
 def test_mistakes_are_named(wanted: Selection, words: str) -> None:

@@ -44,7 +44,7 @@ async def test_a_run_outlives_its_display(tmp_path: Path) -> None:
     result = await run_recorded(RunRequest("up", "demo", tmp_path), lambda _: [One()], view=closed)
     assert result.exit_code == 0
     events = [e for _, e in read_events(find_run(tmp_path / ".talops", "last"))]
-    assert any(isinstance(e, Note) and "display is gone" in e.message for e in events)
+    assert any(isinstance(e, Note) and "cannot write to the terminal" in e.message for e in events)
     assert isinstance(events[-1], RunFinished)
 
 

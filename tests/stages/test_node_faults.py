@@ -71,7 +71,7 @@ def failed_at(result: RunResult) -> str:
     """Before anything was applied it is the error itself that names the stage."""
     assert result.error
     failed = [stage.stage for stage in result.stages if stage.status == "failed"]
-    return failed[0] if failed else result.error.what.partition(" cannot begin: ")[0]
+    return failed[0] if failed else result.error.what.partition(" cannot start: ")[0]
 
 
 def assert_helps(result: RunResult, trouble: Trouble) -> None:

@@ -78,9 +78,9 @@ def test_quotas_as_versions_tell_them(raw: str | None, quota: int | None) -> Non
 @pytest.mark.parametrize("entry", [{}, {"id": "a", "type": "FILESYSTEM", "quota": None}])
 def test_answers_of_another_world(entry: dict[str, Any]) -> None:
     """What cannot be understood is an error, never an empty dataset."""
-    with pytest.raises(TalopsError, match="does not know"):
+    with pytest.raises(TalopsError, match="unknown format"):
         read_dataset(entry)
-    with pytest.raises(TalopsError, match="does not know"):
+    with pytest.raises(TalopsError, match="unknown format"):
         read_pool(entry)
 
 

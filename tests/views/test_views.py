@@ -156,12 +156,12 @@ def test_durations_read_well(seconds: float, text: str) -> None:
         ),
         (
             RunFinished("r", "interrupted", 2.0, {"what": "interrupted", "hint": "again"}),
-            ["Stopped after 2.0s; the same command continues"],
+            ["Interrupted after 2.0s; run the same command again to continue"],
         ),
-        (RunFinished("r", "declined", 2.0), ["Nothing was changed"]),
+        (RunFinished("r", "declined", 2.0), ["Declined; nothing was changed"]),
         (
             RunFinished("r", "differences", 2.0),
-            ["Looked for 2.0s: 1 change would be made, 1 stage known later"],
+            ["Planned in 2.0s: 1 change to apply, 1 stage known after apply"],
         ),
     ],
 )

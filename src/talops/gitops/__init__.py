@@ -1,3 +1,3 @@
-"""What is put into a cluster before Flux takes over, as plain objects and files; pure."""
+"""The objects and files installed before Flux takes over, as plain data; pure."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which add-ons an inventory asks for, and what talops itself adds to their charts."""
+"""The add-ons of an inventory, and the values that talops adds to their charts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CCM_SECRET = "proxmox-cloud-controller-manager"  # noqa: S105  (as above)
 
 @dataclass(frozen=True)
 class Addon:
-    """A release with values, or objects of talops' own, or both."""
+    """A release with values, objects from talops, or both."""
 
     name: str
     release: str | None = None
@@ -38,7 +38,7 @@ class Addon:
 
 
 def wanted(cluster: Cluster, credentials: Mapping[str, Secret]) -> list[Addon]:
-    """In the order in which they are applied: without a network nothing else can start."""
+    """In the order they are applied: the CNI first, because nothing else can start without it."""
     found: list[Addon] = []
     if cluster.cni.name == "cilium":
         found.append(_cilium(cluster))
@@ -60,11 +60,11 @@ def wanted(cluster: Cluster, credentials: Mapping[str, Secret]) -> list[Addon]:
 
 
 def _truenas(nas: TrueNas, credentials: Mapping[str, Secret]) -> Addon:
-    """The key and where it opens what, for whichever CSI driver Flux brings."""
+    """API key, address and dataset for the CSI driver that Flux installs."""
     key = credentials.get("truenas_api_key")
     if not key:
         raise TalopsError(
-            f"the Secret {NAS_SECRET} needs an API key, and there is none",
+            f"the Secret {NAS_SECRET} requires an API key, and none is set",
             where="cluster.yaml",
             hint="talops secrets set truenas_api_key",
         )
@@ -74,7 +74,7 @@ def _truenas(nas: TrueNas, credentials: Mapping[str, Secret]) -> Addon:
 
 
 def _cilium(cluster: Cluster) -> Addon:
-    """What Cilium needs to know about Talos; the user's values win."""
+    """Cilium settings for Talos; the user's values take precedence."""
     values: dict[str, Any] = {
         "ipam": {"mode": "kubernetes"},
         "kubeProxyReplacement": not cluster.cni.kube_proxy,
@@ -100,7 +100,7 @@ def _nvidia(cluster: Cluster) -> bool:
 
 
 def _gpu_nodes(cluster: Cluster) -> list[str]:
-    """GPUs that come with NVIDIA's drivers; another maker's card needs another plugin."""
+    """GPUs with NVIDIA drivers; cards of other vendors need another device plugin."""
     return [
         node.name
         for node in cluster.nodes
@@ -128,12 +128,12 @@ def _device_plugin(cluster: Cluster) -> Addon:
 def _proxmox_config(
     cluster: Cluster, credentials: Mapping[str, Secret], key: str
 ) -> dict[str, Secret]:
-    """config.yaml as both Proxmox plugins read it; JSON is YAML."""
+    """config.yaml of both Proxmox plugins; JSON is valid YAML."""
     token, value = (credentials.get(f"proxmox_api_token_{part}") for part in ("id", "secret"))
     if cluster.proxmox is None or not token or not value:
-        lacking = "no Proxmox" if cluster.proxmox is None else "no Proxmox API token"
+        lacking = "Proxmox is not configured" if cluster.proxmox is None else "no API token is set"
         raise TalopsError(
-            f"addons.{key} needs credentials, and there is {lacking}",
+            f"addons.{key} requires Proxmox credentials: {lacking}",
             where="cluster.yaml",
             hint="talops secrets set proxmox_api_token_id and proxmox_api_token_secret",
         )

@@ -1,4 +1,4 @@
-"""Which release of a chart or manifest is used, where it lies, and what its content must be."""
+"""The release of each chart or manifest: version, address and expected hash."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """One file to fetch; a chart is rendered by helm, anything else is applied as it is."""
+    """One file to fetch; a chart is rendered by helm, anything else is applied unchanged."""
 
     name: str
     version: str
@@ -45,18 +45,16 @@ def names() -> tuple[str, ...]:
 
 
 def known(name: str) -> Source:
-    """What the catalog says."""
+    """The entry in the catalog."""
     if name not in _entries():
-        raise TalopsError(
-            f"talops knows no release named {name}", hint=f"choose from: {', '.join(names())}"
-        )
+        raise TalopsError(f"unknown release {name}", hint=f"choose from: {', '.join(names())}")
     entry = _entries()[name]
     url = entry["url"].format(version=entry["version"])
     return Source(name, entry["version"], url, entry["namespace"], entry["sha256"])
 
 
 def source(cluster: Cluster, name: str) -> Source:
-    """The release to install: the inventory's own, else the pinned one."""
+    """The release to install: the one in the inventory, otherwise the pinned one."""
     found = known(name)
     own = cluster.releases.get(name)
     if own:

@@ -1,4 +1,4 @@
-"""An SSH key that may do one thing: read one repository."""
+"""A read-only SSH deploy key for one repository."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def public_part(private: Secret, comment: str) -> str:
         key = load_ssh_private_key(private.reveal().encode(), None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise TalopsError(
-            "the deploy key is no OpenSSH private key without a password",
+            "the deploy key is not an OpenSSH private key without a passphrase",
             where=VAULT_NAME,
-            hint=f"talops secrets set {VAULT_NAME}, or remove it and let talops make one",
+            hint=f"talops secrets set {VAULT_NAME}, or remove it to let talops create one",
         ) from None
     line = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
     return f"{line} {comment}"

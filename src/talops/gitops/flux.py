@@ -21,7 +21,7 @@ KEY_SECRET, GIT_SECRET = "sops-age", "flux-system"
 CANARY = "talops-canary"
 CANARY_FILE = "canary.sops.yaml"
 SOURCES, KUSTOMIZE = "source.toolkit.fluxcd.io/v1", "kustomize.toolkit.fluxcd.io/v1"
-# What the API server accepts as the content of one Secret.
+# The largest content of one Secret that the API server accepts.
 LARGEST_SECRET = 1024 * 1024
 
 
@@ -30,7 +30,7 @@ def namespace(name: str = NAMESPACE) -> Object:
 
 
 def secret(name: str, values: Mapping[str, str | Secret], place: str = NAMESPACE) -> Object:
-    """An Opaque Secret; refused if the API server would refuse it."""
+    """An Opaque Secret; raises if it is too large for the API server."""
     plain = {
         key: value if isinstance(value, str) else value.reveal() for key, value in values.items()
     }
@@ -50,14 +50,14 @@ def check_size(obj: Object, where: str) -> None:
     size += sum(len(str(v).encode()) for v in (obj.get("stringData") or {}).values())
     if size > LARGEST_SECRET:
         raise TalopsError(
-            f"a Secret holds at most {LARGEST_SECRET} bytes, and this one has {size}",
+            f"the Secret has {size} bytes; the limit is {LARGEST_SECRET}",
             where=where,
             hint="split it into several Secrets",
         )
 
 
 def age_secret(identity: Secret) -> Object:
-    """Where Flux' kustomize-controller looks for age keys: entries that end in .agekey."""
+    """Flux' kustomize-controller reads age keys from entries that end in .agekey."""
     from talops.redaction import Secret as Text
 
     return secret(KEY_SECRET, {"age.agekey": Text(identity.reveal() + "\n")})
@@ -79,7 +79,7 @@ def deploy_key_secret(private: Secret, public: str, known_hosts: str) -> Object:
 
 
 def ca_secret(ca: str) -> Object:
-    """A repository that everybody may read, on a server that not everybody knows."""
+    """A public repository on a server with a private CA."""
     return secret(GIT_SECRET, {"ca.crt": ca})
 
 
@@ -108,7 +108,7 @@ def kustomization(repository: Repository) -> Object:
 
 
 def flux_instance(version: str) -> Object:
-    """What flux-operator makes Flux from; the sync stays with the two objects above."""
+    """The FluxInstance for flux-operator; the two objects above define the sync."""
     spec = {
         "distribution": {"version": version, "registry": "ghcr.io/fluxcd"},
         "components": [

@@ -1,4 +1,4 @@
-"""Who an object in the cluster belongs to: talops puts it there, Flux keeps it."""
+"""The owner of an object in the cluster: talops creates it, Flux keeps it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OURS = "talops"
 
 
 def kept_by_flux(live: Object) -> bool:
-    """Flux has applied it itself: from then on talops does not touch its content."""
+    """Flux has applied the object; from then on talops does not change its content."""
     labels = live["metadata"].get("labels") or {}
     if any(label in labels for label in FLUX_LABELS):
         return True
@@ -26,12 +26,12 @@ def kept_by_flux(live: Object) -> bool:
 
 
 def still_claimed(live: Object) -> bool:
-    """Talops stands beside Flux as an owner of fields: a field that Flux drops would stay."""
+    """Whether talops still owns fields beside Flux: a field that Flux removes would remain."""
     return any(e["manager"] == OURS for e in live["metadata"].get("managedFields") or [])
 
 
 def released(live: Object) -> Object:
-    """A merge patch that takes talops off the list of owners and changes no value."""
+    """A merge patch that removes talops from the field managers and changes no value."""
     others = [e for e in live["metadata"]["managedFields"] if e["manager"] != OURS]
     version = live["metadata"]["resourceVersion"]
     return {"metadata": {"resourceVersion": version, "managedFields": others}}

@@ -1,4 +1,4 @@
-"""Charts leave the namespace to `helm install`; talops applies plainly, so it is filled in here."""
+"""Fill in the namespace that charts leave to `helm install`, because talops applies objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 Object = dict[str, Any]
 
-# Kinds that have no namespace. Cluster* covers roles, bindings, issuers and Cilium's own.
+# Kinds without a namespace. Cluster* covers roles, bindings, issuers and Cilium kinds.
 _CLUSTER_WIDE = {
     "APIService",
     "CSIDriver",

@@ -1,4 +1,4 @@
-"""The folders that Flux follows, in the layout people use; every file is a start, not a rule."""
+"""The folders that Flux reads, in the common layout; every file is a starting point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 APPS, COMPONENT = "kubernetes/apps", "kubernetes/components/sops"
 
 _RENOVATE = """\
-// Renovate keeps the versions in this repository fresh: https://docs.renovatebot.com
+// Renovate updates the versions in this repository: https://docs.renovatebot.com
 {
   $schema: "https://docs.renovatebot.com/renovate-schema.json",
   extends: ["config:recommended"],
@@ -71,7 +71,7 @@ resources:
   - ./hello
 """
 _NAMESPACE_FOLDER = """\
-# One namespace: its own object, the secrets every application may use, one line per application.
+# One namespace: its object, the secrets for all its applications, one line per application.
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 namespace: hello
@@ -94,7 +94,7 @@ resources:
   - deployment.yaml
 """
 _DEPLOYMENT = """\
-# An example: remove kubernetes/apps/hello when you have applications of your own.
+# An example: remove kubernetes/apps/hello when you add your own applications.
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -128,7 +128,7 @@ spec:
               drop: [ALL]
 """
 _COMPONENT = """\
-# Secrets that many namespaces need: a namespace takes them in with one line under components.
+# Secrets that many namespaces need: a namespace includes them with one line under components.
 apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
 resources:
@@ -146,7 +146,7 @@ stringData:
 
 @dataclass(frozen=True)
 class File:
-    """`sealed` ones are encrypted by the rule of .sops.yaml before they are written."""
+    """`sealed` files are encrypted by the rule of .sops.yaml before they are written."""
 
     path: str
     text: str
@@ -157,7 +157,7 @@ class File:
 
 
 def skeleton(repository: Repository, canary: Secret) -> list[File]:
-    """Every file; the caller writes only those that are missing."""
+    """Every file; the caller writes only the missing ones."""
     place = f"\n  namespace: {flux.NAMESPACE}"
     sync = _CLUSTER_APPS.format(
         namespace=flux.NAMESPACE, name=flux.NAME, key=flux.KEY_SECRET, apps=APPS

@@ -1,3 +1,3 @@
-"""A thin Kubernetes client: read, server-side apply, wait with reasons, drain."""
+"""A small Kubernetes client: read, server-side apply, wait with reasons, drain."""
 
 from __future__ import annotations

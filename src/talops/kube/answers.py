@@ -1,4 +1,4 @@
-"""What the API server's refusals mean."""
+"""Translate error responses of the API server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class NotFoundError(TalopsError):
-    """The API server answered, and there is no such thing."""
+    """The API server says that the object does not exist."""
 
 
 _KINDS: dict[int, type[TalopsError]] = {
@@ -24,13 +24,13 @@ _KINDS: dict[int, type[TalopsError]] = {
     httpx.codes.TOO_MANY_REQUESTS: NotReadyError,
 }
 _HINTS: dict[int, str] = {
-    httpx.codes.UNAUTHORIZED: "the certificate or token is not of this cluster, or it expired",
-    httpx.codes.FORBIDDEN: "this user may not do that; use the admin kubeconfig",
+    httpx.codes.UNAUTHORIZED: "the certificate or token is expired or belongs to another cluster",
+    httpx.codes.FORBIDDEN: "this user lacks permission; use the admin kubeconfig",
 }
 
 
 def check(answer: httpx.Response, about: str) -> Object:
-    """The body of a good answer; otherwise the error that it stands for."""
+    """The body of a successful response; raise the matching error otherwise."""
     if answer.is_success:
         return _body(answer)
     status = answer.status_code
@@ -39,12 +39,12 @@ def check(answer: httpx.Response, about: str) -> Object:
 
 
 def hint_for(reason: str) -> str | None:
-    """Advice for the usual reasons of a missing answer."""
+    """Hint for common connection errors."""
     text = reason.lower()
     if "certificate verify failed" in text or "hostname mismatch" in text:
-        return "the server is not the one in the kubeconfig: fetch it again"
+        return "the server does not match the kubeconfig; fetch it again"
     if "alert" in text and ("certificate" in text or "unknown ca" in text):
-        return "the server refuses this client certificate: fetch the kubeconfig again"
+        return "the server rejected this client certificate; fetch the kubeconfig again"
     return None
 
 
@@ -55,13 +55,13 @@ def _body(answer: httpx.Response) -> Object:
         value = None
     if not isinstance(value, dict):
         raise NotReadyError(
-            "this is no Kubernetes API: the answer is no JSON object", where=str(answer.url)
+            "not a Kubernetes API: the response is not a JSON object", where=str(answer.url)
         )
     return value
 
 
 def _message(answer: httpx.Response) -> str:
-    """The server's own words, with the causes that it adds (such as the budget in the way)."""
+    """The server's message with its causes (such as the PodDisruptionBudget that blocks)."""
     try:
         status = answer.json()
         causes = (status.get("details") or {}).get("causes") or []

@@ -1,4 +1,4 @@
-"""The Kubernetes API over httpx; every failure leaves here as a TalopsError."""
+"""The Kubernetes API over httpx; every failure is raised as a TalopsError."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GONE = 410
 
 
 class KubeClient:
-    """One cluster. Use as `async with`; a `transport` stands in for the network in tests."""
+    """One cluster. Use as `async with`; tests replace the network with a `transport`."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class KubeClient:
         items: list[Object] = []
         while True:
             page = check(await self._send("GET", path, params=query), kind)
-            # Items of a list do not repeat what the list says about them.
+            # Items of a list omit apiVersion and kind, which the list carries.
             items += [{"apiVersion": api_version, "kind": kind, **i} for i in page["items"] or []]
             more = page["metadata"].get("continue")
             if not more:
@@ -110,7 +110,7 @@ class KubeClient:
     ) -> AsyncIterator[tuple[str, Object]]:
         """ADDED, MODIFIED and DELETED after `since`, until the server ends the stream.
 
-        ConflictError if `since` is too old: list again and watch from there.
+        ConflictError if `since` is too old: list again and watch from the new version.
         """
         path = await self._discovery.collection(api_version, kind, namespace)
         query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(seconds)}
@@ -139,7 +139,7 @@ class KubeClient:
         force: bool = True,
         dry_run: bool = False,
     ) -> Object:
-        """Server-side apply: the same object again changes nothing, not even resourceVersion."""
+        """Server-side apply; applying the same object again does not change resourceVersion."""
         ref = Ref.of(obj)
         path = await self._discovery.path(ref)
         query = {"fieldManager": manager, "force": str(force).lower()}
@@ -150,7 +150,7 @@ class KubeClient:
     async def would_change(
         self, obj: Object, live: Object | None, *, manager: str = FIELD_MANAGER
     ) -> bool:
-        """Whether `apply` would change `live`; the server is asked, nothing is changed."""
+        """Whether `apply` would change `live`, by a server-side dry run."""
         if live is None:
             return True
         return _substance(await self.apply(obj, manager=manager, dry_run=True)) != _substance(live)
@@ -168,7 +168,7 @@ class KubeClient:
         return check(await self._send("POST", path, body=body), str(ref))
 
     async def delete(self, ref: Ref, *, propagation: str = "Background") -> bool:
-        """False if there was nothing to delete. Gone only after `wait_gone`."""
+        """False if the object does not exist. Use `wait_gone` to wait until it is deleted."""
         path = await self._discovery.path_or_none(ref)
         if path is None:
             return False
@@ -231,7 +231,7 @@ def _selectors(labels: str | None, fields: str | None) -> dict[str, str]:
 
 
 def _substance(obj: Object) -> Object:
-    """The object without what the server writes at every touch."""
+    """The object without the fields that the server updates on every write."""
     meta = {
         key: value
         for key, value in obj["metadata"].items()
@@ -242,5 +242,5 @@ def _substance(obj: Object) -> Object:
 
 def _raise_watch_error(status: Object, kind: str) -> None:
     if status.get("code") == _GONE:
-        raise ConflictError(f"the watch of {kind} starts too far back: list again")
+        raise ConflictError(f"the watch of {kind} is out of date; list again")
     raise UnreachableError(f"the watch of {kind} ended: {status.get('message')}")

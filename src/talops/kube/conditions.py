@@ -1,4 +1,4 @@
-"""When an object is ready, and if not, why; pure functions of the object."""
+"""Whether an object is ready, and if not, why; pure functions of the object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def ready(obj: Object | None) -> Ready[Object] | NotYet:
-    """By the rule of its kind; other kinds by their Ready condition, if they have one."""
+    """Judge by the rule of the kind; other kinds by their Ready condition, if they have one."""
     if obj is None:
         return NotYet("does not exist yet")
     if obj["metadata"].get("deletionTimestamp"):
@@ -24,14 +24,14 @@ def ready(obj: Object | None) -> Ready[Object] | NotYet:
     status = obj.get("status") or {}
     seen = status.get("observedGeneration")
     if seen is not None and seen < obj["metadata"].get("generation", 0):
-        return NotYet("the last change has not been noticed yet")
+        return NotYet("the controller has not processed the last change yet")
     rule = _RULES.get(obj["kind"], _by_condition)
     reason = rule(obj)
     return NotYet(reason) if reason else Ready(obj)
 
 
 def condition(obj: Object, kind: str) -> str:
-    """'' if the condition is True, else the reason in words."""
+    """'' if the condition is True, otherwise the reason."""
     for entry in (obj.get("status") or {}).get("conditions") or []:
         if entry["type"] == kind:
             if entry["status"] == "True":

@@ -1,4 +1,4 @@
-"""Kind → path, as the server itself tells it."""
+"""Kind → path, from the discovery API of the server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Resource:
 
 
 class Discovery:
-    """Asks for a group's kinds once; asks again for a kind that is not among them."""
+    """Request the kinds of a group once; request them again for an unknown kind."""
 
     def __init__(self, get_json: Callable[[str], Awaitable[Object]]) -> None:
         self._get_json = get_json
@@ -32,13 +32,13 @@ class Discovery:
     async def path(self, ref: Ref, subresource: str = "") -> str:
         resource = await self._resource(ref.api_version, ref.kind)
         if resource.namespaced and not ref.namespace:
-            raise TalopsError("this object needs a namespace", where=str(ref))
+            raise TalopsError("this object requires a namespace", where=str(ref))
         namespace = ref.namespace if resource.namespaced else None
         tail = f"/{subresource}" if subresource else ""
         return f"{_base(ref.api_version, namespace)}/{resource.plural}/{ref.name}{tail}"
 
     async def path_or_none(self, ref: Ref) -> str | None:
-        """None if the server does not know the kind: then no object of it exists."""
+        """None if the server does not know the kind; then no object of it exists."""
         try:
             return await self.path(ref)
         except UnknownKindError:
@@ -51,7 +51,7 @@ class Discovery:
 
     async def _resource(self, api_version: str, kind: str) -> Resource:
         if (api_version, kind) not in self._known:
-            async with self._asking:  # whoever waited here may find it answered
+            async with self._asking:  # another task may have fetched it meanwhile
                 if (api_version, kind) not in self._known:
                     await self._learn(api_version)
         try:
@@ -59,13 +59,13 @@ class Discovery:
         except KeyError:
             raise UnknownKindError(
                 f"the cluster does not know {kind} of {api_version}",
-                hint="its CustomResourceDefinition is not there yet",
+                hint="its CustomResourceDefinition does not exist yet",
             ) from None
 
     async def _learn(self, api_version: str) -> None:
         try:
             answer = await self._get_json(_base(api_version, None))
-        except NotFoundError:  # a group of which no kind exists
+        except NotFoundError:  # a group without kinds
             return
         for entry in answer["resources"]:
             if "/" not in entry["name"]:
@@ -74,7 +74,7 @@ class Discovery:
 
 
 class UnknownKindError(NotReadyError):
-    """No such kind in this cluster, at this moment."""
+    """The cluster does not know this kind at the moment."""
 
 
 def _base(api_version: str, namespace: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Emptying a node: evictions, so that PodDisruptionBudgets are honoured."""
+"""Drain a node with evictions, so that PodDisruptionBudgets are respected."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ MIRROR = "kubernetes.io/config.mirror"
 @dataclass(frozen=True)
 class DrainOptions:
     timeout: float = 300.0
-    # Pods that nothing would start again elsewhere.
+    # Also evict pods without a controller.
     delete_unmanaged: bool = False
-    # Pods whose scratch data is lost.
+    # Also evict pods with local data.
     delete_local_data: bool = True
     interval: float = 1.0
 
 
 @dataclass(frozen=True)
 class DrainPlan:
-    """What is evicted, what stays and why, and what must be decided by a person first."""
+    """The pods to evict, the pods that stay and why, and the pods that block the drain."""
 
     evict: tuple[Object, ...]
     stay: dict[str, str]
@@ -56,7 +56,7 @@ def plan_drain(pods: Iterable[Object], options: DrainOptions) -> DrainPlan:
 
 
 async def cordon(client: KubeClient, node: str, *, on: bool = True) -> None:
-    """No new pods on this node; with `on=False`, new pods again."""
+    """Mark the node unschedulable; with `on=False`, schedulable again."""
     await client.merge(Ref("v1", "Node", node), {"spec": {"unschedulable": on or None}})
 
 
@@ -66,7 +66,7 @@ async def drain(
     options: DrainOptions | None = None,
     report: Callable[[Waiting], None] = lambda _: None,
 ) -> DrainPlan:
-    """Cordon, evict, wait until the evicted pods are gone. Nothing is touched if one is refused."""
+    """Cordon, evict, wait until the pods are deleted. Changes nothing if a pod blocks the drain."""
     options = options or DrainOptions()
     await _plan(client, node, options)
     await cordon(client, node)
@@ -81,7 +81,7 @@ async def _plan(client: KubeClient, node: str, options: DrainOptions) -> DrainPl
     if plan.refused:
         reasons = "; ".join(f"{name} {why}" for name, why in plan.refused.items())
         raise ConflictError(
-            f"cannot be drained: {reasons}",
+            f"cannot drain: {reasons}",
             where=f"node {node}",
             hint="move or delete these pods first, or drain with --force",
         )
@@ -96,14 +96,14 @@ async def _evict(
     async def probe() -> Ready[None] | NotYet:
         try:
             await client.create(ref, _eviction(pod), subresource="eviction")
-        except NotReadyError as error:  # 429: a PodDisruptionBudget says not now
+        except NotReadyError as error:  # 429: a PodDisruptionBudget blocks the eviction for now
             return NotYet(error.what)
-        except (NotFoundError, ConflictError):  # gone, or another pod of that name by now
+        except (NotFoundError, ConflictError):  # deleted, or replaced by another pod with that name
             pass
         return Ready(None)
 
     await wait_for(
-        f"the eviction of {ref}",
+        f"eviction of {ref}",
         probe,
         timeout=options.timeout,
         interval=options.interval,
@@ -136,7 +136,7 @@ def _stays(pod: Object) -> str:
 
 def _refused(pod: Object, options: DrainOptions) -> str:
     if not _controller(pod) and not options.delete_unmanaged:
-        return "has no controller that would start it elsewhere"
+        return "has no controller that would start it on another node"
     volumes = (pod.get("spec") or {}).get("volumes") or []
     if any("emptyDir" in volume for volume in volumes) and not options.delete_local_data:
         return "has local data that would be lost"

@@ -1,4 +1,4 @@
-"""A kubeconfig, read into memory; its private key never touches a disk again."""
+"""A kubeconfig in memory; its private key is never written to a disk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kubeconfig:
-    """Where the API is and how to prove who we are: client certificate, token, or both."""
+    """The API endpoint and the credentials: client certificate, token, or both."""
 
     server: str
     context: str
@@ -44,7 +44,7 @@ class Kubeconfig:
                 self._load_client_certificate(context)
         except (ssl.SSLError, ValueError) as error:
             raise TalopsError(
-                f"a certificate or key in it cannot be used: {error}",
+                f"invalid certificate or key: {error}",
                 where=f"kubeconfig, context {self.context}",
                 hint="fetch the kubeconfig again: talops up --only kubeconfig",
             ) from None
@@ -53,9 +53,9 @@ class Kubeconfig:
     def _load_client_certificate(self, context: ssl.SSLContext) -> None:
         assert self.certificate
         assert self.key
-        # OpenSSL wants a path; a nameless file in memory has one and leaves nothing behind.
+        # OpenSSL needs a path; a memfd has one and leaves nothing behind.
         with _in_memory(self.certificate + "\n" + self.key.reveal()) as path:
-            # An empty password, lest OpenSSL asks on the terminal for that of an encrypted key.
+            # An empty password, so that OpenSSL does not prompt for an encrypted key.
             context.load_cert_chain(path, password="")
 
 
@@ -76,15 +76,17 @@ def parse(
     try:
         document = quickyaml.load(text)
     except YAMLError as error:
-        raise TalopsError(f"is no YAML: {str(error).splitlines()[0]}", where=where) from None
+        raise TalopsError(f"invalid YAML: {str(error).splitlines()[0]}", where=where) from None
     try:
         return _read(document, folder or Path(), context)
     except (KeyError, TypeError, AttributeError) as error:
-        raise TalopsError(f"is no kubeconfig: {error!r} is missing or wrong", where=where) from None
+        raise TalopsError(
+            f"not a kubeconfig: {error!r} is missing or invalid", where=where
+        ) from None
     except (binascii.Error, UnicodeDecodeError):
-        raise TalopsError("holds data that is no base64", where=where) from None
+        raise TalopsError("contains data that is not valid base64", where=where) from None
     except OSError as error:
-        raise TalopsError(f"names a file that cannot be read: {error}", where=where) from None
+        raise TalopsError(f"refers to a file that cannot be read: {error}", where=where) from None
 
 
 def _read(document: dict[str, Any], folder: Path, wanted: str | None) -> Kubeconfig:
@@ -114,7 +116,7 @@ def _named(document: dict[str, Any], section: str, name: str) -> dict[str, Any]:
 
 
 def _data(source: dict[str, Any], name: str, folder: Path) -> str | None:
-    """Inline base64, or the file that is named instead."""
+    """Inline base64, or the content of the referenced file."""
     inline = source.get(f"{name}-data")
     if inline:
         return base64.b64decode(inline, validate=True).decode()

@@ -1,4 +1,4 @@
-"""A kubeconfig file that several clusters share: one entry looked at, one entry replaced."""
+"""Read and replace one entry of a kubeconfig file that several clusters share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECTIONS = ("clusters", "users", "contexts")
 
 @dataclass(frozen=True)
 class Entry:
-    """What one context says; never its key."""
+    """The content of one context, without its key."""
 
     server: str
     ca: str | None
@@ -35,7 +35,7 @@ class Entry:
 
 
 def entry(path: Path, context: str) -> Entry | None:
-    """None: no file, or no such context in it."""
+    """None if the file or the context does not exist."""
     document = _read(path)
     found = _named(document, "contexts", context)
     if found is None:
@@ -48,11 +48,11 @@ def entry(path: Path, context: str) -> Entry | None:
         certificate = user.get("user", {})["client-certificate-data"]
         return Entry(inner["server"], _decode(ca) if ca else None, _decode(certificate))
     except (KeyError, TypeError, binascii.Error, UnicodeDecodeError):
-        return None  # an entry of another make: ours takes its place
+        return None  # an entry in another format: replaced by ours
 
 
 def merge(path: Path, text: str, *, context: str, server: str) -> str:
-    """The file with the entries of `text` under our own names; everything else as it was."""
+    """The file with the entries of `text` under our own names; everything else unchanged."""
     document, given = _read(path), _parse(text, "the kubeconfig from the control plane")
     names = {"clusters": context, "users": f"admin@{context}", "contexts": context}
     fresh = {section: dict(given[section][0], name=name) for section, name in names.items()}
@@ -66,7 +66,7 @@ def merge(path: Path, text: str, *, context: str, server: str) -> str:
 
 
 def without(path: Path, context: str) -> str | None:
-    """The file without our entries; None: nothing else is in it."""
+    """The file without our entries; None if it has no other entries."""
     document = _read(path)
     for section, name in zip(SECTIONS, (context, f"admin@{context}", context), strict=True):
         document[section] = [i for i in document.get(section) or [] if i.get("name") != name]
@@ -91,12 +91,12 @@ def _parse(text: str, where: str) -> dict[str, Any]:
         document = quickyaml.load(text) or {}
     except YAMLError as error:
         raise TalopsError(
-            f"is no YAML: {str(error).splitlines()[0]}",
+            f"invalid YAML: {str(error).splitlines()[0]}",
             where=where,
-            hint="mend the file or move it away, then run the same command again",
+            hint="correct or move the file, then run the same command again",
         ) from None
     if not isinstance(document, dict):
-        raise TalopsError("is no kubeconfig", where=where)
+        raise TalopsError("not a kubeconfig", where=where)
     return document
 
 

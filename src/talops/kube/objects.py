@@ -1,4 +1,4 @@
-"""Names of objects, and manifests taken apart."""
+"""References to objects, and manifests split into objects."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from talops import quickyaml
 from talops.errors import TalopsError
 
 Object = dict[str, Any]
-# What others refer to comes first; everything that is not named here is in the middle.
+# Kinds that others refer to come first; kinds not listed here come in the middle.
 _FIRST = ("Namespace", "CustomResourceDefinition", "PriorityClass", "ServiceAccount", "Secret")
 _LAST = ("APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 
 
 @dataclass(frozen=True)
 class Ref:
-    """One object, by its full name."""
+    """A reference to one object."""
 
     api_version: str
     kind: str
@@ -36,11 +36,11 @@ class Ref:
 
 
 def read_manifest(text: str, where: str) -> list[Object]:
-    """The objects of a multi-document text, lists opened up, in an order that can be applied."""
+    """The objects of a multi-document text, with lists expanded, in the order to apply."""
     try:
         documents = quickyaml.load_all(text)
     except YAMLError as error:
-        raise TalopsError(f"is no YAML: {str(error).splitlines()[0]}", where=where) from None
+        raise TalopsError(f"invalid YAML: {str(error).splitlines()[0]}", where=where) from None
     objects: list[Object] = []
     for document in documents:
         if document is None:
@@ -58,7 +58,7 @@ def _is_list(document: Any) -> bool:
 def _check(obj: Any, where: str) -> None:
     named = isinstance(obj, dict) and obj.get("apiVersion") and obj.get("kind")
     if not named or not (obj.get("metadata") or {}).get("name"):
-        raise TalopsError("a document in it has no apiVersion, kind or metadata.name", where=where)
+        raise TalopsError("a document lacks apiVersion, kind or metadata.name", where=where)
 
 
 def _order(obj: Object) -> int:

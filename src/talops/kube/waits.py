@@ -1,4 +1,4 @@
-"""Waiting for objects to be ready or gone, with the last reason at hand."""
+"""Wait until objects are ready or deleted, with the last reason."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ async def wait_gone(
     interval: float = 0.5,
     report: Callable[[Waiting], None] = _silent,
 ) -> None:
-    """Until the object is no more; with `uid`, a new one of the same name counts as gone."""
+    """Wait until the object is deleted; with `uid`, a new one with that name counts as deleted."""
 
     async def probe() -> Ready[None] | NotYet:
         obj = await client.get(ref)
         if obj is None or (uid and obj["metadata"]["uid"] != uid):
             return Ready(None)
         holders = obj["metadata"].get("finalizers")
-        return NotYet(f"held by {', '.join(holders)}" if holders else "still there")
+        return NotYet(f"finalizers: {', '.join(holders)}" if holders else "still exists")
 
-    name = f"the end of {ref}"
+    name = f"deletion of {ref}"
     await wait_for(name, probe, timeout=timeout, interval=interval, report=report, hint=_look(ref))
 
 
@@ -66,7 +66,7 @@ async def apply_all(
     timeout: float,  # noqa: ASYNC109  (as above)
     report: Callable[[Waiting], None] = _silent,
 ) -> list[Object]:
-    """Apply in order; namespaces and definitions are waited for before what lives in them."""
+    """Apply in order; wait for namespaces and definitions before their objects."""
     applied: list[Object] = []
     for obj in objects:
         applied.append(await _apply_known(client, obj, timeout, report))
@@ -78,7 +78,7 @@ async def apply_all(
 async def _apply_known(
     client: KubeClient, obj: Object, seconds: float, report: Callable[[Waiting], None]
 ) -> Object:
-    """A definition may be established a moment before the server offers its kind."""
+    """A definition may be established shortly before the server offers its kind."""
 
     async def probe() -> Ready[Object] | NotYet:
         try:

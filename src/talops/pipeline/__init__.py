@@ -1,3 +1,3 @@
-"""Stages and how they are run: observe, plan, apply, verify. Knows no stage in particular."""
+"""Stages and the runner: observe, plan, apply, verify. Does not know any specific stage."""
 
 from __future__ import annotations

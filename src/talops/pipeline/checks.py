@@ -1,4 +1,4 @@
-"""Checks: look at one thing, find everything about it; all of them are run, none stops another."""
+"""Checks: each examines one thing and reports every finding; all checks always run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from talops.redaction import Redactor
 
-# A check that has not come back by then has found something: that nobody answers.
+# A check that takes longer fails with "no answer".
 SECONDS = 120.0
 
 
 class Verdict(StrEnum):
-    """`unproven`: it was looked at, and what was seen proves neither side."""
+    """`unproven`: the check ran, but its result is neither proof of success nor of failure."""
 
     PASSED = "passed"
     SKIPPED = "skipped"
@@ -34,7 +34,7 @@ _GRAVITY = list(Verdict)
 
 @dataclass(frozen=True)
 class Finding:
-    """`final`: waiting will not make it better."""
+    """`final`: waiting will not change the result."""
 
     verdict: Verdict
     what: str
@@ -87,7 +87,7 @@ class CheckResult:
 
     @property
     def verdict(self) -> Verdict:
-        """The gravest of its findings."""
+        """The most severe of its findings."""
         found = [finding.verdict for finding in self.findings]
         return max(found, key=_GRAVITY.index, default=Verdict.UNPROVEN)
 
@@ -101,7 +101,7 @@ class CheckResult:
 
 
 async def run_checks(checks: Sequence[Check]) -> tuple[CheckResult, ...]:
-    """All at once; an error that a check meets is what it found."""
+    """Run all checks in parallel; an error that a check raises becomes its finding."""
     return tuple(await asyncio.gather(*(_run(check) for check in checks)))
 
 
@@ -129,9 +129,9 @@ async def settled(
     interval: float = 5.0,
     report: Callable[[Sequence[CheckResult], int], None] = lambda _results, _passes: None,
 ) -> Sequence[CheckResult]:
-    """Look until everything passed `count` times in a row, or for `wait` seconds; the last look.
+    """Run until everything passes `count` times in a row or `wait` seconds pass; the last results.
 
-    A final failure ends it at once.
+    A final failure ends it immediately.
     """
     deadline = time.monotonic() + wait
     passes = 0
@@ -147,7 +147,7 @@ async def settled(
 
 
 def masked(results: Sequence[CheckResult], redact: Redactor) -> tuple[CheckResult, ...]:
-    """The same, fit to leave talops."""
+    """The same results with secrets masked."""
     return tuple(
         replace(
             result,

@@ -1,4 +1,4 @@
-"""What is different between two runs."""
+"""Compare two runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that the two runs say differently; None where one of them does not have it."""
+    """One value that differs between the two runs; None if a run does not have it."""
 
     what: str
     before: str | None

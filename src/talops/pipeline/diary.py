@@ -1,4 +1,4 @@
-"""The checkpoint: what the last runs did, for people to read. Never taken for the truth."""
+"""The checkpoint: what the last runs did, for people to read. Never used as the actual state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Entry:
-    """How a stage ended the last time."""
+    """The last result of a stage."""
 
     status: str
     run: str
@@ -29,7 +29,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Diary:
-    """Written after every stage, so that a killed run can be told from a finished one."""
+    """Written after every stage, so that a killed run can be distinguished from a finished one."""
 
     run: str | None = None
     command: str | None = None
@@ -39,7 +39,7 @@ class Diary:
     problem: str | None = None
 
     def changed_files(self, inventory: Mapping[str, str]) -> tuple[str, ...]:
-        """The inventory files that are not what the last run saw; none before the first run."""
+        """The inventory files that changed since the last run; empty before the first run."""
         if not self.run:
             return ()
         names = sorted({*self.inventory, *inventory})
@@ -64,19 +64,19 @@ class Diary:
 
 
 def load(path: Path) -> Diary:
-    """The diary at `path`; a damaged one is an empty one with its `problem` named."""
+    """The checkpoint at `path`; a damaged file gives an empty checkpoint with a `problem`."""
     try:
         data = json.loads(path.read_bytes())
         written = data["format"]
     except FileNotFoundError:
         return Diary()
     except (OSError, ValueError, TypeError, KeyError) as error:
-        return Diary(problem=f"the diary cannot be read and starts anew: {error!r}")
+        return Diary(problem=f"the checkpoint cannot be read; starting a new one: {error!r}")
     if written > FORMAT:
         raise TalopsError(
-            f"written by a newer talops (format {written}, this one knows {FORMAT})",
+            f"written by a newer talops (format {written}; this version supports {FORMAT})",
             where=str(path),
-            hint="upgrade talops; or remove the file, nothing but history is lost",
+            hint="upgrade talops, or remove the file; only history is lost",
         )
     return _from(data)
 
@@ -86,11 +86,11 @@ def _from(data: dict[str, Any]) -> Diary:
         stages = {name: Entry(**entry) for name, entry in data["stages"].items()}
         return Diary(data["run"], data["command"], data["inventory"], stages, data["finished"])
     except (KeyError, TypeError, AttributeError) as error:
-        return Diary(problem=f"the diary cannot be read and starts anew: {error!r}")
+        return Diary(problem=f"the checkpoint cannot be read; starting a new one: {error!r}")
 
 
 def fingerprint(files: Iterable[Path]) -> dict[str, str]:
-    """File name → SHA-256; a file that is not there has no entry."""
+    """File name → SHA-256; a file that does not exist has no entry."""
     return {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.exists()
     }

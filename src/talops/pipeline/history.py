@@ -1,4 +1,4 @@
-"""Reading back what earlier runs left in `.talops/runs`, and how much of it is kept."""
+"""Read the records of earlier runs in `.talops/runs`, and remove old ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEEP = 50
 
 @dataclass(frozen=True)
 class PastRun:
-    """A run as its directory tells it; without a result its status is running or killed."""
+    """A run as recorded in its directory; without a result its status is running or killed."""
 
     path: Path
     info: RunInfo
@@ -55,7 +55,7 @@ class PastRun:
 
 
 def list_runs(home: Path) -> list[PastRun]:
-    """Every readable run below `.talops`, the newest first."""
+    """Every readable run below `.talops`, newest first."""
     lock = home / "lock"
     holder = read_holder(lock) if is_held(lock) else None
     running = holder.run if holder else None
@@ -64,7 +64,7 @@ def list_runs(home: Path) -> list[PastRun]:
 
 
 def find_run(home: Path, name: str) -> PastRun:
-    """The run with this id or beginning of an id; "last" is the newest."""
+    """The run with this id or id prefix; "last" is the newest."""
     runs = list_runs(home)
     if not runs:
         raise TalopsError("there are no runs yet", where=str(home / "runs"), hint="talops up")
@@ -73,12 +73,12 @@ def find_run(home: Path, name: str) -> PastRun:
     matches = [run for run in runs if run.info.id.startswith(name)]
     if len(matches) == 1:
         return matches[0]
-    what = f"{len(matches)} runs begin with {name!r}" if matches else f"there is no run {name!r}"
+    what = f"{len(matches)} runs match {name!r}" if matches else f"run {name!r} does not exist"
     raise TalopsError(what, where=str(home / "runs"), hint="talops runs list")
 
 
 def read_events(run: PastRun) -> Iterator[tuple[str, Event]]:
-    """Time and event of every line; one cut off by a kill, or of another version, is left out."""
+    """Time and event of every line; incomplete lines and unknown versions are skipped."""
     with (run.path / "events.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             try:
@@ -91,7 +91,7 @@ def read_events(run: PastRun) -> Iterator[tuple[str, Event]]:
 
 
 def read_stage_log(run: PastRun, stage: str) -> str:
-    """The full log of a stage; a stage that logged nothing is told from one that is not there."""
+    """The full log of a stage; empty if it logged nothing, an error if the stage is unknown."""
     names = [row.stage for row in run.stages] or [p.stem for p in run.path.glob("logs/*.log")]
     if stage not in names:
         raise TalopsError(f"this run has no stage {stage!r}", hint=f"stages: {', '.join(names)}")
@@ -100,7 +100,7 @@ def read_stage_log(run: PastRun, stage: str) -> str:
 
 
 def prune(runs: Path, *, keep: int) -> list[str]:
-    """Remove the oldest runs beyond `keep`; called under the lock, so none of them is under way."""
+    """Remove the oldest runs beyond `keep`; called under the lock, so none of them is running."""
     removed = _directories(runs)[max(keep, 0) :]
     for path in removed:
         shutil.rmtree(path, ignore_errors=True)
@@ -134,7 +134,7 @@ def _read(path: Path, running: str | None) -> PastRun | None:
 
 
 def _info(file: Path) -> RunInfo | None:
-    """None for a directory that was cut off before its first file, or is of another version."""
+    """None for a directory without its first file, or written by another version."""
     known = {field.name for field in fields(RunInfo)}
     try:
         data = json.loads(file.read_bytes())

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first finishes the step that must not be torn, the second stops at once."""
+"""Ctrl-C: the first one finishes an atomic step, the second one stops immediately."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _silent(_: str) -> None:
 
 
 class Interruption:
-    """Counts the requests to stop and passes them to the step under way."""
+    """Counts the requests to stop and passes them to the running step."""
 
     def __init__(self, say: Callable[[str], None] = _silent) -> None:
         self.requests = 0
@@ -39,16 +39,14 @@ class Interruption:
             if self.requests > 1 or not atomic:
                 task.cancel()
         if self.requests == 1 and waiting_for_atomic:
-            self.say("stopping after the step under way; Ctrl-C again stops at once")
+            self.say("stopping after the current step; press Ctrl-C again to stop now")
 
     def check(self) -> None:
         if self.requested:
-            raise InterruptedRunError(
-                "interrupted", hint="run the same command again; it continues where it stopped"
-            )
+            raise InterruptedRunError("interrupted", hint="run the same command again to continue")
 
     async def step(self, work: Coroutine[object, object, T], *, atomic: bool) -> T:
-        """Run one step: an atomic one is finished at the first request, another one is not."""
+        """Run one step: on the first request an atomic step finishes, any other is cancelled."""
         try:
             self.check()
         except InterruptedRunError:
@@ -66,7 +64,7 @@ class Interruption:
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
-        """While inside, signals that would end the process ask this object instead."""
+        """While inside, signals that would end the process call this object instead."""
         loop = asyncio.get_running_loop()
 
         def let_go() -> None:
@@ -75,7 +73,7 @@ class Interruption:
 
         def heard() -> None:
             self.request()
-            if self.requests > 1:  # a third one must work even if a step does not let go
+            if self.requests > 1:  # a third one must work even if a step ignores its cancellation
                 let_go()
 
         for number in SIGNALS:

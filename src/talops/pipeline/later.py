@@ -1,4 +1,4 @@
-"""A stage that is made when it is first asked: by then another one is already under way."""
+"""A stage that is built on first use, while another stage is already running."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Later:
-    """Stands for the stage that `make` imports and returns.
+    """Placeholder for the stage that `make` imports and returns.
 
-    The libraries of a stage take longer to load than most of its work; while they do, programs of
-    others can run. Only its name is known before it was looked at.
+    Loading the libraries of a stage takes longer than most of its work; meanwhile external programs
+    of other stages can run. Only its name is known before it is observed.
     """
 
     under_way = None
@@ -28,7 +28,7 @@ class Later:
     @cached_property
     def _stage(self) -> AnyStage:
         made = self._make()
-        assert made.name == self.name, f"{made.name} stands where {self.name} was announced"
+        assert made.name == self.name, f"expected stage {self.name}, got {made.name}"
         self.independent = made.independent
         return made
 

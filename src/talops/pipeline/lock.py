@@ -1,4 +1,4 @@
-"""One run at a time on one cluster: on this machine, and across machines where a lock is shared."""
+"""One run at a time per cluster: on this machine, and across machines with a shared lock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Holder:
-    """Who runs what, where and since when."""
+    """Who holds the lock: command, user, host and start time."""
 
     run: str
     command: str
@@ -32,9 +32,9 @@ class Holder:
     pid: int
     directory: str
     since: str
-    # Tells this directory from one of the same name on a machine of the same name.
+    # Distinguishes this directory from one with the same path on another host of the same name.
     place: str = ""
-    # Only where the lock was not taken by a run: its own id.
+    # Only set if the lock was not taken by a run: its own id.
     lock_id: str = ""
 
     def __str__(self) -> str:
@@ -54,24 +54,24 @@ class Holder:
 
 
 class SharedLock(Protocol):
-    """A lock that other machines see too, such as one entry of the state server."""
+    """A lock that other machines see too, such as an entry of the state server."""
 
     async def acquire(self, holder: Holder) -> Holder | None:
-        """Take it; if it is taken, say by whom and take nothing."""
+        """Acquire the lock; if it is held, return the holder and do nothing."""
         ...
 
     async def release(self, holder: Holder) -> None:
-        """Give it back; only if this holder has it."""
+        """Release the lock, only if this holder has it."""
         ...
 
     def way_out(self, holder: Holder) -> str:
-        """What somebody can do who is refused because of this holder."""
+        """The hint for a run that is refused because of this holder."""
         ...
 
 
 @contextlib.contextmanager
 def local_lock(path: Path, holder: Holder) -> Iterator[None]:
-    """The kernel gives the lock back when the process ends, also after kill -9."""
+    """The kernel releases the lock when the process ends, also after kill -9."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # The file is emptied, never removed: a second process may already have opened it.
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
@@ -92,7 +92,7 @@ def local_lock(path: Path, holder: Holder) -> Iterator[None]:
 async def shared_lock(
     lock: SharedLock | None, holder: Holder, warn: Callable[[str], None]
 ) -> AsyncIterator[None]:
-    """Taken inside `local_lock`: a holder in this very directory can then only be a dead one."""
+    """Acquired inside `local_lock`, so a holder in this same directory must be a dead process."""
     if lock is None:
         yield
         return
@@ -108,8 +108,8 @@ async def shared_lock(
         try:
             await lock.release(holder)
         except TalopsError as error:
-            # What the run did is done; its next run takes the lock over.
-            warn(f"the shared lock could not be given back: {error}")
+            # The work of the run is done; the next run from this directory takes over the lock.
+            warn(f"cannot release the shared lock: {error}")
 
 
 def _same_place(other: Holder, holder: Holder) -> bool:
@@ -118,7 +118,7 @@ def _same_place(other: Holder, holder: Holder) -> bool:
 
 
 def _place(directory: Path) -> str:
-    """A word of its own for this directory, made once; empty where none can be kept."""
+    """A random id for this directory, created once; empty if it cannot be stored."""
     file = directory / ".talops" / "place"
     try:
         return file.read_text(encoding="utf-8").strip()
@@ -137,12 +137,12 @@ def _place(directory: Path) -> str:
 def read_holder(path: Path) -> Holder | None:
     try:
         return Holder(**json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError):  # being written, or of another version
+    except (OSError, ValueError, TypeError):  # being written, or written by another version
         return None
 
 
 def is_held(path: Path) -> bool:
-    """Whether a run is under way, by asking for the lock without keeping it."""
+    """Whether a run is in progress: try the lock without keeping it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -159,7 +159,7 @@ def is_held(path: Path) -> bool:
 def _held(holder: Holder | None, where: str, hint: str | None = None) -> ConflictError:
     who = str(holder) if holder else "another run"
     return ConflictError(
-        f"this cluster is being worked on: {who}",
+        f"another run is in progress: {who}",
         where=where,
-        hint=hint or "wait for it to end; talops runs list shows it",
+        hint=hint or "wait for it to finish; talops runs list shows it",
     )

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _PAUSE = 0.5
-# The longest that others wait for a stage that is to begin before them.
+# How long other stages wait for a stage that must begin before them.
 _HEAD_START = 2.0
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """Not to be known before the stage `depends_on` has run."""
+    """Unknown until the stage `depends_on` has run."""
 
     depends_on: str
     reason: str
@@ -36,7 +36,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class StagePlan:
-    """What one stage would do: its changes, or why they are not known, or why it does not run."""
+    """What one stage would do: its changes, or why they are unknown, or why it does not run."""
 
     stage: AnyStage
     changes: tuple[Change, ...] = ()
@@ -73,13 +73,13 @@ class Plan:
 async def make_plan(
     stages: Sequence[AnyStage], left_out: Mapping[str, str], emit: Emit, *, patient: bool = False
 ) -> Plan:
-    """Observe every stage side by side, then judge them in their order.
+    """Observe all stages in parallel, then plan them in order.
 
-    A stage with `patience` (seconds) is looked at again for so long if it has no answer and nothing
-    before it could bring one about: what is there may be rebooting. Only if `patient`.
+    A stage with `patience` (seconds) is observed again for that long if there is no answer and no
+    earlier stage has pending changes: a node may be rebooting. Only if `patient`.
 
-    A stage that says when it is `under_way` begins before the others: programs of others look for
-    it, and that takes longest.
+    A stage with `under_way` begins before the others: it runs external programs, which take
+    longest.
     """
     plans: list[StagePlan] = []
     selected = [stage for stage in stages if stage.name not in left_out]
@@ -121,15 +121,15 @@ async def _until_under_way(stage: AnyStage, look: asyncio.Future[tuple[object, f
 
 
 async def look_again(stage: AnyStage, emit: Emit) -> StagePlan:
-    """The plan of one stage right before it is applied: by now everything must be knowable."""
+    """Plan one stage again right before it is applied; by now everything must be known."""
     emit(StepStarted(stage.name, "observe"))
     started = time.monotonic()
     seen = await stage.observe()
     if isinstance(seen, Absent):
         raise NotReadyError(
-            f"{stage.name} finds nothing to work on although {seen.depends_on} has run:"
+            f"{stage.name} depends on {seen.depends_on}, which has run without the expected result:"
             f" {seen.reason}",
-            hint=f"look at what {seen.depends_on} left behind: talops runs log",
+            hint=f"check the log of {seen.depends_on}: talops runs log",
         )
     return StagePlan(stage, tuple(stage.plan(seen)), seconds=time.monotonic() - started)
 
@@ -142,7 +142,7 @@ async def _look(stage: AnyStage, emit: Emit) -> tuple[object, float]:
 
 
 async def _seen(stage: AnyStage) -> object:
-    """What it observes; that nobody answered is an observation, too."""
+    """The facts of the stage; a missing answer is a fact, too."""
     try:
         return await stage.observe()
     except (UnreachableError, NotReadyError) as error:
@@ -165,10 +165,10 @@ async def _patiently(stage: AnyStage, seen: object, emit: Emit) -> object:
 def judge(
     stage: AnyStage, seen: object, seconds: float, *, before: Sequence[StagePlan]
 ) -> StagePlan:
-    """What an observation means, given what the stages before are going to do.
+    """The plan of a stage, given its facts and the plans of the stages before it.
 
-    No answer is "not known yet" only while an earlier stage still has work that may bring the
-    answer about; otherwise it is the error it looks like. It is never "nothing there".
+    No answer means "unknown" only if an earlier stage has pending changes that may lead to an
+    answer; otherwise it is an error. It never means "does not exist".
     """
     if isinstance(seen, Absent):
         _check_source(stage, seen, before)
@@ -176,7 +176,7 @@ def judge(
     if isinstance(seen, TalopsError):
         cause = next((p.stage.name for p in reversed(before) if p.pending), None)
         if cause is None:
-            seen.what = f"{stage.name} cannot begin: {seen.what}"
+            seen.what = f"{stage.name} cannot start: {seen.what}"
             raise seen
         return StagePlan(stage, unknown=Unknown(cause, str(seen)), seconds=seconds)
     return StagePlan(stage, tuple(stage.plan(seen)), seconds=seconds)
@@ -186,8 +186,7 @@ def _check_source(stage: AnyStage, absent: Absent, before: Sequence[StagePlan]) 
     if any(p.stage.name == absent.depends_on and not p.left_out for p in before):
         return
     raise NotReadyError(
-        f"{stage.name} needs what {absent.depends_on} makes, and that is not there:"
-        f" {absent.reason}",
+        f"{stage.name} depends on {absent.depends_on}, which has not run: {absent.reason}",
         hint=f"run {absent.depends_on} first, or start from it with --from {absent.depends_on}",
     )
 

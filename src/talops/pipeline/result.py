@@ -1,4 +1,4 @@
-"""One result object per run; summary, JSON, exit code and report are all made from it."""
+"""One result object per run; summary, JSON, exit code and report all derive from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StageStatus(StrEnum):
     # Only in a dry run:
     WOULD_CHANGE = "would change"
     UNKNOWN = "unknown"
-    # The run ended before it came to this stage.
+    # The run ended before this stage.
     NOT_REACHED = "not reached"
 
 

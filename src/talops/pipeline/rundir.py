@@ -1,4 +1,4 @@
-"""`.talops/runs/<id>/`: what a run leaves behind, masked and private."""
+"""`.talops/runs/<id>/`: the record of a run, masked and private."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What was true when the run began."""
+    """Facts about the run, recorded when it starts."""
 
     id: str
     command: str
@@ -37,13 +37,13 @@ class RunInfo:
 
 
 def new_run_id(command: str, now: datetime | None = None) -> str:
-    """Sorts by time, says what it was, and is unique enough to be typed by its beginning."""
+    """Sorts by time, names the command, and is unique enough to be typed as a prefix."""
     stamp = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S-%f")[:-3]
     return f"{stamp}-{command.split(maxsplit=1)[0]}-{secrets.token_hex(2)}"
 
 
 class RunDirectory:
-    """Writes the record of one run; every text passes the redactor."""
+    """Write the record of one run; every text passes the redactor."""
 
     def __init__(self, path: Path, info: RunInfo, redact: Redactor | None = None) -> None:
         self.path = make_private_directory(path)
@@ -66,14 +66,14 @@ class RunDirectory:
             file.close()
 
     def record(self, event: Event) -> None:
-        """Append one event; log lines go to the log of their stage instead."""
+        """Append one event; log lines go to the log of their stage."""
         if isinstance(event, Log):
             self._log(event.stage).write(self.redact(event.text) + "\n")
             return
         self._events.write(self.redact_json(to_json(event)) + "\n")
 
     def artifact(self, stage: str, name: str, text: str) -> Artifact:
-        """Keep a text (a plan, a diff); give back the event that announces it."""
+        """Store a text (a plan, a diff) and return the event that announces it."""
         relative = f"artifacts/{stage}/{name}"
         self._write(relative, self.redact(text))
         return Artifact(stage, relative)
@@ -92,7 +92,7 @@ class RunDirectory:
         return self._logs[stage]
 
     def _open(self, relative: str) -> IO[str]:
-        # Line buffered: a killed run has every event that was emitted.
+        # Line buffered: the record of a killed run has every event it emitted.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         return os.fdopen(os.open(self.path / relative, flags, PRIVATE), "a", buffering=1)
 
@@ -101,7 +101,7 @@ class RunDirectory:
 
 
 def redact_values(value: Any, redact: Redactor) -> Any:
-    """Masks inside the values: masking JSON text could miss an escaped secret or break a quote."""
+    """Mask the values: masking JSON text could miss an escaped secret or break a quote."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Runs the stages of a workflow: the plan of all, then each one applied and verified."""
+"""Run the stages of a workflow: plan all of them, then apply and verify one after the other."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class Options:
     selection: Selection = ALL
     dry_run: bool = False
     max_parallel: int = 4
-    # Asked once, when the whole plan is known and something would change.
+    # Called once, when the whole plan is known and contains changes.
     confirm: Confirm = agree
 
 
 @dataclass
 class _Progress:
-    """What has happened so far; read when the run ends, however it ends."""
+    """The progress of the run; read when the run ends for any reason."""
 
     names: list[str]
     results: dict[str, StageResult] = field(default_factory=dict)
-    # Something was applied: what was observed before it no longer counts.
+    # Something was applied: earlier observations are out of date.
     dirty: bool = False
 
     def everything(self) -> tuple[StageResult, ...]:
@@ -66,7 +66,7 @@ async def run_stages(
     options: Options | None = None,
     interruption: Interruption | None = None,
 ) -> RunResult:
-    """Run the selected stages; a TalopsError ends up in the result, anything else is a bug."""
+    """Run the selected stages; a TalopsError becomes part of the result, anything else is a bug."""
     options, interruption = options or Options(), interruption or Interruption()
     started = time.monotonic()
     progress = _Progress([stage.name for stage in stages])
@@ -115,13 +115,13 @@ def _outlook(plan: StagePlan) -> StageResult:
     }[plan.outlook]
     reason = plan.left_out
     if plan.unknown:
-        reason = f"not known before {plan.unknown.depends_on} has run: {plan.unknown.reason}"
+        reason = f"unknown until {plan.unknown.depends_on} has run: {plan.unknown.reason}"
     changes = tuple(str(change) for change in plan.changes)
     return StageResult(plan.stage.name, status, reason, round(plan.seconds, 3), changes)
 
 
 class _Executor:
-    """Applies and verifies one stage after the other."""
+    """Apply and verify one stage after the other."""
 
     def __init__(
         self, options: Options, interruption: Interruption, emit: Emit, progress: _Progress
@@ -162,7 +162,7 @@ class _Executor:
             self.emit(StepStarted(stage.name, "apply"))
             await self._apply_all(stage, plan.changes, done)
         elif getattr(stage, "proven_by_look", False):
-            return  # its `verify` is nothing but another look, and the first found it right
+            return  # its `verify` would only observe again, and the plan is already empty
         self.emit(StepStarted(stage.name, "verify"))
         await self.interruption.step(stage.verify(), atomic=False)
 
@@ -182,14 +182,14 @@ class _Executor:
                 raise
 
         width = self.options.max_parallel if stage.independent else 1
-        # Whatever was started is finished even when a neighbour failed; nothing new is started.
+        # Started changes are finished even when another change fails; no new change is started.
         outcomes = await asyncio.gather(
             *(work() for _ in range(max(1, width))), return_exceptions=True
         )
         self._raise_first([o for o in outcomes if isinstance(o, BaseException)])
 
     def _raise_first(self, failures: list[BaseException]) -> None:
-        # A failure says more than the interruption that came with it.
+        # A failure is more informative than the interruption it came with.
         failures.sort(key=lambda failure: isinstance(failure, InterruptedRunError))
         for other in failures[1:]:
             if not isinstance(other, InterruptedRunError):

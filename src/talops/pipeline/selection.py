@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """The four flags, as typed; empty means every stage."""
+    """The four flags as typed; empty means every stage."""
 
     only: tuple[str, ...] = ()
     first: str | None = None
@@ -26,15 +26,15 @@ ALL = Selection()
 
 
 def select(names: Sequence[str], wanted: Selection) -> dict[str, str]:
-    """The stages left out and why; a name that is not a key runs."""
+    """The skipped stages and why; any other stage runs."""
     _check_names(names, wanted)
     if wanted.only and (wanted.first or wanted.last):
-        raise TalopsError("--only stands alone: it cannot be joined with --from or --until")
+        raise TalopsError("--only cannot be combined with --from or --until")
     start = names.index(wanted.first) if wanted.first else 0
     end = names.index(wanted.last) if wanted.last else len(names) - 1
     if start > end:
         raise TalopsError(
-            f"--from {wanted.first} comes after --until {wanted.last}: nothing would run",
+            f"--from {wanted.first} comes after --until {wanted.last}: no stage would run",
             hint=f"the order is {' → '.join(names)}",
         )
     left_out = {name: _why_not(name, i, start, end, wanted) for i, name in enumerate(names)}
@@ -43,7 +43,7 @@ def select(names: Sequence[str], wanted: Selection) -> dict[str, str]:
 
 def _why_not(name: str, place: int, start: int, end: int, wanted: Selection) -> str:
     if name in wanted.skip:
-        return "left out by --skip"
+        return "excluded by --skip"
     if wanted.only and name not in wanted.only:
         return f"not in --only {','.join(wanted.only)}"
     if place < start:
@@ -60,5 +60,5 @@ def _check_names(names: Sequence[str], wanted: Selection) -> None:
             close = difflib.get_close_matches(name, names, n=1)
             guess = f"did you mean {close[0]}? " if close else ""
             raise TalopsError(
-                f"there is no stage {name!r}", hint=f"{guess}stages: {', '.join(names)}"
+                f"stage {name!r} does not exist", hint=f"{guess}stages: {', '.join(names)}"
             )

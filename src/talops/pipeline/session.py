@@ -34,11 +34,11 @@ def _nothing(_: RunResult) -> Iterable[str]:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What to run and what to write down about it."""
+    """What to run and what to record about it."""
 
     command: str
     cluster: str
-    # Where `.talops` lies: the directory of the inventory.
+    # The directory that contains `.talops`: the directory of the inventory.
     root: Path
     inventory: Sequence[Path] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class Recorder:
-    """What stages are built with: events, artifacts, and the redactor that learns their secrets."""
+    """What stages are built with: events, artifacts, and a redactor that learns their secrets."""
 
     run: str
     directory: RunDirectory
@@ -61,7 +61,7 @@ class Recorder:
         self.emit(self.directory.artifact(stage, name, text))
 
     def learn(self, *secrets: Secret) -> None:
-        """From here on these values are masked in every event, log and artifact."""
+        """Mask these values in every event, log and artifact from now on."""
         self.directory.redact.learn(*secrets)
 
 
@@ -75,7 +75,7 @@ async def run_recorded(
     view: Emit,
     interruption: Interruption | None = None,
 ) -> RunResult:
-    """Run a workflow under the lock and write it down; `view` sees every event, masked."""
+    """Run a workflow under the lock and record it; `view` receives every event, masked."""
     home = request.root / ".talops"
     run = new_run_id(request.command)
     holder = Holder.myself(run, request.command, request.root)
@@ -139,8 +139,8 @@ class _Session:
             self._save()
         self._show(mask(event, self.directory.redact))
 
-    # Neither a full disk nor a closed terminal may tear a change that is under way: the one that
-    # still works says so, and the run goes on.
+    # A full disk or a closed terminal must not interrupt a running change: the other output reports
+    # it, and the run continues.
 
     def _record(self, event: Event) -> None:
         try:
@@ -155,7 +155,7 @@ class _Session:
             self.view(event)
         except OSError as gone:
             self.view = _blind
-            self._record(Note(f"the display is gone: {gone}", level="warning"))
+            self._record(Note(f"cannot write to the terminal: {gone}", level="warning"))
 
     def _announce(self, stages: list[str]) -> None:
         request, last = self.request, self.last
@@ -174,7 +174,7 @@ class _Session:
         if last.problem:
             self.emit(Note(last.problem, level="warning"))
         if last.run and not last.finished:
-            self.emit(Note(f"the last run ({last.run}) was cut off; looking again"))
+            self.emit(Note(f"the last run ({last.run}) was interrupted; checking again"))
 
     def _finish(self, result: RunResult) -> RunResult:
         self.directory.finish(result)
@@ -184,7 +184,7 @@ class _Session:
         return result
 
     def _save(self, *, finished: bool = False) -> None:
-        if self.request.options.dry_run:  # a look changes nothing, not even the diary
+        if self.request.options.dry_run:  # a dry run changes nothing, not even the checkpoint
             return
         self.diary = self.diary.end() if finished else self.diary
         self.diary.save(self.diary_file)

@@ -1,4 +1,4 @@
-"""The protocol that every stage follows, and what it says about the world."""
+"""The protocol of all stages, and the values they return."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from talops.events import Emit, Event, Log, NodeStatus, Note, WaitProgress
 if TYPE_CHECKING:
     from talops.waiting import Waiting
 
-# A wait that keeps the same reason is repeated in the record only this often.
+# A wait with an unchanged reason is recorded again only this often (seconds).
 REPEAT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Change:
-    """One difference to remove; stages subclass it to carry what `apply` needs."""
+    """One change to apply; stages subclass it to carry what `apply` needs."""
 
     action: str
     target: str
@@ -30,9 +30,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Absent:
-    """The thing to look at does not exist yet: it comes from the stage `depends_on`.
+    """The resource does not exist yet: the stage `depends_on` creates it.
 
-    Never returned for something that did not answer; that is an UnreachableError.
+    Never returned for a missing answer; that is an UnreachableError.
     """
 
     depends_on: str
@@ -45,30 +45,30 @@ ChangeT = TypeVar("ChangeT", bound=Change)
 
 @runtime_checkable
 class Stage(Protocol[FactsT, ChangeT]):
-    """observe → plan → apply → verify; running it again is how it is resumed.
+    """observe → plan → apply → verify; to resume a stage, run it again.
 
-    A stage may also say `patience` (seconds for an answer), `under_way` (an event: the others begin
-    to look after it) and `proven_by_look` (`verify` would only look again).
+    A stage may also define `patience` (seconds to wait for an answer), `under_way` (an event: other
+    stages observe after it) and `proven_by_look` (`verify` would only observe again).
     """
 
     name: str
-    # Its changes may be applied side by side (one node does not wait for another).
+    # Its changes may be applied in parallel (nodes do not wait for each other).
     independent: bool = False
 
     async def observe(self) -> FactsT | Absent:
-        """Read the world; change nothing."""
+        """Read the actual state; change nothing."""
         ...
 
     def plan(self, facts: FactsT) -> list[ChangeT]:
-        """Decide what differs; pure, [] means already right."""
+        """Compute the changes; pure, [] means up to date."""
         ...
 
     async def apply(self, change: ChangeT) -> None:
-        """Remove one difference; safe to repeat."""
+        """Apply one change; safe to repeat."""
         ...
 
     async def verify(self) -> None:
-        """Prove the goal or raise."""
+        """Prove that the goal is reached, or raise."""
         ...
 
 
@@ -76,7 +76,7 @@ AnyStage = Stage[Any, Any]
 
 
 class Reporter:
-    """What a stage says while it works, under its own name."""
+    """Emit events under the name of a stage."""
 
     def __init__(self, stage: str, emit: Emit) -> None:
         self.stage = stage
@@ -84,7 +84,7 @@ class Reporter:
         self._said: dict[tuple[str, str | None], tuple[str, float]] = {}
 
     def waiting(self, state: Waiting, *, node: str | None = None) -> None:
-        """Fits `report=` of `wait_for`; an unchanged reason is not repeated at every poll."""
+        """For `report=` of `wait_for`; an unchanged reason is not repeated at every poll."""
         reason, said_at = self._said.get((state.name, node), ("", 0.0))
         if state.reason == reason and time.monotonic() - said_at < REPEAT_SECONDS:
             return

@@ -1,4 +1,4 @@
-"""Where a layer's state lives: what stands in backend.tf, and what only the environment carries."""
+"""The state backend of a layer: the block in backend.tf, and variables in the environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def backend_block(cluster: Cluster, layer: Layer) -> str:
-    """The `backend` block; addresses and credentials are left to the environment."""
+    """The `backend` block; addresses and credentials come from the environment."""
     state = cluster.state
     if state.kind == "http":
         return '  backend "http" {}\n'
@@ -32,7 +32,7 @@ def _s3(state: State, layer: Layer) -> dict[str, object]:
         "use_lockfile": True,
     }
     if not aws(state):
-        # Stores other than AWS know neither its regions and accounts nor its metadata service.
+        # Stores other than AWS do not have its regions, accounts and metadata service.
         settings |= {
             "use_path_style": True,
             "skip_credentials_validation": True,
@@ -51,7 +51,7 @@ def aws(state: State) -> bool:
 def backend_environment(
     cluster: Cluster, layer: Layer, credentials: Mapping[str, Secret]
 ) -> dict[str, str]:
-    """Variables for tofu's process; the caller never writes them anywhere."""
+    """Environment variables for the tofu process; the caller never writes them to a file."""
     state = cluster.state
     if state.kind == "http":
         return _http_environment(state, layer, credentials)
@@ -90,7 +90,7 @@ def _s3_environment(state: State, credentials: Mapping[str, Secret]) -> dict[str
     if endpoint:
         variables["AWS_ENDPOINT_URL_S3"] = endpoint
     if not aws(state):
-        # R2 and others refuse the checksums that newer AWS clients add on their own.
+        # R2 and others reject the checksums that newer AWS clients add by default.
         variables["AWS_REQUEST_CHECKSUM_CALCULATION"] = "when_required"
         variables["AWS_RESPONSE_CHECKSUM_VALIDATION"] = "when_required"
     return variables
@@ -103,12 +103,12 @@ def _revealed(credentials: Mapping[str, Secret], names: dict[str, str]) -> dict[
 def provider_environment(
     cluster: Cluster, credentials: Mapping[str, Secret], root: Path
 ) -> dict[str, str]:
-    """What bpg/proxmox reads by itself; `root` is where the inventory's own paths start."""
+    """Environment of bpg/proxmox; `root` is the base of relative paths in the inventory."""
     if cluster.proxmox is None:
         return {}
     variables = {"PROXMOX_VE_ENDPOINT": cluster.proxmox.api_url}
     if cluster.proxmox.ca_file:
-        # Go reads this file in addition to the directory of the system's own certificates.
+        # Go reads this file in addition to the directory of system certificates.
         variables["SSL_CERT_FILE"] = str((root / cluster.proxmox.ca_file).resolve())
     if cluster.proxmox.insecure:
         variables["PROXMOX_VE_INSECURE"] = "true"

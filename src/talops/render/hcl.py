@@ -1,4 +1,4 @@
-"""Plain values → HCL, laid out as `tofu fmt` lays it out."""
+"""Plain values → HCL, formatted like `tofu fmt`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _list(value: Sequence[Any], indent: int) -> str:
 
 
 def assignments(values: Mapping[str, Any], indent: int = 0) -> str:
-    """`key = value` lines; neighbours that fit on one line have their `=` aligned."""
+    """`key = value` lines; adjacent single-line values have their `=` aligned."""
     rows = [(key, literal(value, indent)) for key, value in values.items()]
     widths = _widths(rows)
     pad = " " * indent

@@ -36,7 +36,7 @@ def platform(cluster: Cluster) -> Layer:
 
 
 def layers(cluster: Cluster) -> tuple[Layer, ...]:
-    """In the order in which they are applied; none on bare metal."""
+    """In the order they are applied; none on bare metal."""
     if cluster.proxmox is None:
         return ()
     first = (HYPERVISORS,) if cluster.hypervisors else ()

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 # renovate: datasource=terraform-provider depName=bpg/proxmox
 PROVIDER_VERSION = "0.112.0"
 
-# Names of the `infra:*` entries: what they run, and what a person reads in the list.
+# Names of the `infra:*` entries: the command, and the text in the list.
 TASKS = {
     "configure": ("configure", "Render the OpenTofu files from cluster.yaml and nodes.yaml"),
     "init": ("infra init", "Initialise the layers"),
     "plan": ("infra plan", "Show what would change"),
     "apply": ("infra apply", "Apply the saved plan, and only that"),
-    "apply-auto": ("infra apply-auto", "Plan and apply in one go"),
-    "destroy": ("infra destroy", "Destroy what a layer made"),
+    "apply-auto": ("infra apply-auto", "Plan and apply in one step"),
+    "destroy": ("infra destroy", "Destroy the resources of a layer"),
     "output": ("infra output", "Show the outputs"),
-    "state-list": ("infra state-list", "List what the state holds"),
-    "force-unlock": ("infra force-unlock", "Release a lock that its holder left behind"),
+    "state-list": ("infra state-list", "List the resources in the state"),
+    "force-unlock": ("infra force-unlock", "Release a stale state lock"),
     "validate": ("infra validate", "Validate the rendered files"),
     "fmt": ("infra fmt", "Format OpenTofu files"),
-    "fmt-check": ("infra fmt-check", "Check their format"),
+    "fmt-check": ("infra fmt-check", "Check the format of OpenTofu files"),
     "secrets-edit": ("infra secrets-edit", "Edit the encrypted credentials"),
 }
 _NO_LAYER = {"configure", "secrets-edit"}
@@ -59,7 +59,7 @@ def _fill(name: str, **values: Any) -> str:
 
 
 def render(cluster: Cluster, *, encrypted: bool = False) -> dict[str, str]:
-    """Path → text below its header. `encrypted`: a state passphrase is at hand."""
+    """Path → text below its header. `encrypted`: a state passphrase is available."""
     found = layers(cluster)
     if not found:
         return {}
@@ -107,7 +107,7 @@ def _values(cluster: Cluster, layer: Layer) -> dict[str, Any]:
 
 
 def _remote_config(cluster: Cluster) -> str:
-    """How layer 02 finds layer 01's state: the same backend, another key."""
+    """How layer 02 reads the state of layer 01: the same backend, another key."""
     if cluster.state.kind == "http":
         return "    address = var.hypervisors_state_address"
     if cluster.state.kind == "local":

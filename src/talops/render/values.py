@@ -57,7 +57,7 @@ def _storages(cluster: Cluster, proxmox: Proxmox) -> dict[str, list[str]]:
 
 
 def reads_hypervisors(cluster: Cluster) -> bool:
-    """Layer 02 looks into layer 01's state where that manages the bridge of the VMs."""
+    """Layer 02 reads the state of layer 01 if that manages the bridge of the VMs."""
     return cluster.proxmox is not None and bool(_bridges(cluster, cluster.proxmox))
 
 

@@ -1,3 +1,3 @@
-"""Pools and datasets of a TrueNAS: JSON-RPC over WebSocket, or REST where that is all there is."""
+"""Pools and datasets of a TrueNAS: JSON-RPC over WebSocket, or REST on older versions."""
 
 from __future__ import annotations

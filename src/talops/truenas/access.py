@@ -1,4 +1,4 @@
-"""Where a TrueNAS is, who asks, and which certificates are believed."""
+"""Address, credentials and trusted certificates of a TrueNAS."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from talops.redaction import Secret
 
 SECONDS = 30.0
-# TrueNAS lets an address log in twenty times a minute; the minute after that is waited for.
+# TrueNAS allows twenty logins per minute and address; talops waits for the next minute.
 PATIENCE = 90.0
 
 
 @dataclass(frozen=True)
 class Access:
-    """With a `username` the server says whether a key is wrong or expired; without, only no."""
+    """Only with a `username` does the server say whether a key is wrong or expired."""
 
     url: str
     key: Secret
@@ -29,10 +29,10 @@ class Access:
     patience: float = PATIENCE
 
     def __post_init__(self) -> None:
-        # TrueNAS revokes a key that it has seen without TLS: one slip would cost the key.
+        # TrueNAS revokes a key that is sent without TLS.
         if not self.url.startswith("https://"):
             raise TalopsError(
-                "a TrueNAS is reached with https only",
+                "TrueNAS requires https",
                 where=self.url,
                 hint="write truenas.url with https:// in cluster.yaml",
             )
@@ -62,21 +62,21 @@ class Access:
 
 
 def silent(error: Exception, where: str) -> UnreachableError:
-    """No answer, in words that tell a certificate from a network."""
+    """The error for a missing answer; distinguishes certificate errors from network errors."""
     text = str(error) or type(error).__name__
     if "CERTIFICATE_VERIFY_FAILED" in text:
         reason = text.partition("verify failed: ")[2].partition(" (_ssl")[0] or text
         return UnreachableError(
-            f"TrueNAS' certificate is not trusted: {reason}",
+            f"the certificate of TrueNAS is not trusted: {reason}",
             where=where,
-            hint="name the CA that signed it as truenas.ca_file in cluster.yaml",
+            hint="set truenas.ca_file in cluster.yaml to the CA that signed it",
         )
     if isinstance(error, TimeoutError):
-        text = "it did not answer in time"
+        text = "timed out"
     return UnreachableError(
         f"TrueNAS does not answer: {text}",
         where=where,
-        hint="check truenas.url, the network and that its web service runs, then run this again",
+        hint="check truenas.url, the network and the web service, then run the same command again",
     )
 
 
@@ -84,5 +84,5 @@ def starting(status: int, where: str) -> NotReadyError:
     return NotReadyError(
         f"TrueNAS is not ready: HTTP {status}",
         where=where,
-        hint="it may still be starting; try again in a minute",
+        hint="it may still be starting; retry in a minute",
     )

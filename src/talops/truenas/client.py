@@ -1,4 +1,4 @@
-"""One TrueNAS: what its pools and datasets are, made and changed but never deleted."""
+"""One TrueNAS: read pools and datasets, create and update datasets; never delete them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from talops.truenas.datasets import Dataset, Pool, Wanted
 
 POOLS, DATASETS = "pool", "pool.dataset"
-# No dataset of anybody: a question about it is answered by rights alone.
+# A dataset that does not exist: the answer depends on permissions only.
 NOBODY = "talops-may-i-write"
 
 
@@ -36,7 +36,7 @@ class Dialect(Protocol):
 
 
 class TrueNas:
-    """Use as `async with`; every failure leaves here as a TalopsError."""
+    """Use as `async with`; every failure is raised as a TalopsError."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
@@ -69,12 +69,12 @@ class TrueNas:
         return {pool.name: pool for pool in found}
 
     async def dataset(self, name: str) -> Dataset | None:
-        """None if TrueNAS says that there is none."""
+        """None if TrueNAS says that it does not exist."""
         found = await self._api.find(DATASETS, "id", name)
         return read_dataset(found[0]) if found else None
 
     async def ensure(self, wanted: Wanted) -> Dataset:
-        """Made if it is missing, changed where it differs; looked at first, so safe to repeat."""
+        """Create the dataset if it is missing, update what differs; safe to repeat."""
         live = await self.dataset(wanted.name)
         if live is None:
             given = {"name": wanted.name, "type": "FILESYSTEM", **body(settings(wanted))}
@@ -85,7 +85,7 @@ class TrueNas:
         return read_dataset(await self._api.update(DATASETS, wanted.name, body(changes)))
 
     async def prove_rights(self, pool: str) -> None:
-        """Raises if the key may not write: rights are looked at before what a change is about."""
+        """Raise if the key may not write: TrueNAS checks permissions before the arguments."""
         try:
             await self._api.update(DATASETS, f"{pool}/{NOBODY}", {})
         except MissingError:
@@ -93,7 +93,7 @@ class TrueNas:
 
 
 async def speaks_rpc(access: Access) -> bool:
-    """Asked without the key: 25.04 and later list their API versions, others know no such path."""
+    """Request without the key: 25.04 and later list their API versions, older ones return 404."""
     where = f"{access.base}/api/versions"
     async with httpx.AsyncClient(
         timeout=access.seconds, verify=access.trust(), trust_env=False

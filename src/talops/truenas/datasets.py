@@ -1,4 +1,4 @@
-"""Pools and datasets as TrueNAS shows them, beside what is wanted of them."""
+"""Pools and datasets as TrueNAS returns them, compared with the inventory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Entry = dict[str, Any]
 GIB = 1024**3
 QUOTA = "quota"
 INHERIT = "INHERIT"
-# How versions differ in saying that there is no limit.
+# Versions differ in how they represent "no limit".
 UNSET = (None, "", "0", "none")
-# Properties that TrueNAS takes as they are written; all others are words in capitals.
+# Properties that TrueNAS takes unchanged; all others are uppercase words.
 AS_WRITTEN = frozenset({"comments"})
 NUMBERS = frozenset({"copies"})
 
@@ -31,7 +31,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Property:
-    """`own`: set on this very dataset, not taken from one above."""
+    """`own`: set on this dataset itself, not inherited."""
 
     value: str
     own: bool
@@ -39,7 +39,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Sizes in bytes; no `quota` is no limit of its own."""
+    """Sizes in bytes; without `quota` the dataset has no limit of its own."""
 
     name: str
     kind: str
@@ -52,7 +52,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is not named here is left as it is."""
+    """Properties that are not set here stay unchanged."""
 
     name: str
     quota: int | None = None
@@ -61,7 +61,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Setting:
-    """One thing that differs; `wire` is the value as TrueNAS takes it."""
+    """One property that differs; `wire` is the value for the API."""
 
     name: str
     wanted: str
@@ -102,13 +102,13 @@ def _bytes(entry: Entry, name: str) -> int:
 
 def _odd(what: str, error: Exception) -> TalopsError:
     return TalopsError(
-        f"TrueNAS describes a {what} in a way that talops does not know: {error!r}",
-        hint="report this with the version of TrueNAS",
+        f"TrueNAS returned a {what} in an unknown format: {error!r}",
+        hint="report this as a bug, with the version of TrueNAS",
     )
 
 
 def settings(wanted: Wanted) -> list[Setting]:
-    """Everything that a dataset is to have when it is new."""
+    """All properties of a new dataset."""
     return differences(wanted, None)
 
 
@@ -146,5 +146,5 @@ def body(changes: list[Setting]) -> Entry:
 
 
 def size(count: int) -> str:
-    """As people write it: 200 GiB, 1.5 GiB."""
+    """Human-readable: 200 GiB, 1.5 GiB."""
     return f"{count / GIB:.1f}".removesuffix(".0") + " GiB"

@@ -1,4 +1,4 @@
-"""What TrueNAS says when it says no, in the words of talops."""
+"""Translate errors of TrueNAS."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from talops.errors import ConflictError, DeniedError, NotReadyError, TalopsError
 
-# TrueNAS numbers this one itself, beyond those of the operating system.
+# A number of TrueNAS itself, outside the range of the operating system.
 NOT_AUTHENTICATED = "ENOTAUTHENTICATED"
 _FULL = ("out of space", "no space left", "quota exceeded")
 _SHRINK = "less than current used"
 _TAKEN = "already exists"
 
-SET_KEY = "make one in TrueNAS (user menu, API Keys), then: talops secrets set truenas_api_key"
+SET_KEY = "create one in TrueNAS (user menu, API Keys), then: talops secrets set truenas_api_key"
 GRANT = (
     "the key's user needs the roles POOL_READ and DATASET_WRITE (privileges of its groups); "
     "before 25.04 the key's allow list needs GET, POST and PUT on /pool and /pool/dataset"
@@ -21,20 +21,20 @@ GRANT = (
 
 
 class KeyRefusedError(DeniedError):
-    """Nobody is let in with this key."""
+    """TrueNAS rejected this API key."""
 
 
 class MissingError(TalopsError):
-    """What was asked for is not there; TrueNAS itself says so."""
+    """TrueNAS says that the resource does not exist."""
 
 
 class FullError(TalopsError):
-    """No room left in the pool, or below a quota further up."""
+    """No space left in the pool, or in the quota of a parent dataset."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A refusal as either dialect gives it: the error's name, and what was said, field by field."""
+    """An error in either protocol: its name, and its messages per field."""
 
     name: str
     message: str
@@ -52,9 +52,7 @@ def name_of(number: object) -> str:
 
 def key_refused(where: str, *, expired: bool = False) -> KeyRefusedError:
     why = "it is expired or revoked" if expired else "wrong, expired or revoked"
-    return KeyRefusedError(
-        f"TrueNAS lets nobody in with this API key: {why}", where=where, hint=SET_KEY
-    )
+    return KeyRefusedError(f"TrueNAS rejected this API key: {why}", where=where, hint=SET_KEY)
 
 
 def refusal(answer: Answer, where: str) -> TalopsError:  # noqa: PLR0911  (one per kind)
@@ -63,25 +61,25 @@ def refusal(answer: Answer, where: str) -> TalopsError:  # noqa: PLR0911  (one p
     if answer.name == NOT_AUTHENTICATED:
         return key_refused(where)
     if answer.name in {"EACCES", "EPERM"}:
-        return DeniedError(f"the API key has no right to do this: {text}", where=where, hint=GRANT)
+        return DeniedError(f"the API key lacks permission: {text}", where=where, hint=GRANT)
     if answer.name in {"ENOSPC", "EDQUOT"} or any(words in lowered for words in _FULL):
         return FullError(
-            f"the pool has no room left: {text}",
+            f"no space left in the pool: {text}",
             where=where,
-            hint="free space or add disks in TrueNAS, then run this again; nothing was lost",
+            hint="free space or add disks in TrueNAS, then run the same command again",
         )
     if _SHRINK in lowered:
         return ConflictError(
-            f"the quota is smaller than what is stored: {text}",
+            f"the quota is smaller than the stored data: {text}",
             where=where,
-            hint="raise quota in cluster.yaml; talops never shrinks below what is used",
+            hint="increase quota in cluster.yaml; talops never shrinks below the used space",
         )
     if answer.name == "ENOENT":
         return MissingError(text, where=where)
     if _TAKEN in lowered or answer.name == "EEXIST":
-        return ConflictError(text, where=where, hint="talops up --only storage looks again")
+        return ConflictError(text, where=where, hint="talops up --only storage")
     if answer.name == "EBUSY":
         return NotReadyError(f"TrueNAS is busy: {text}", where=where)
     return TalopsError(
-        f"TrueNAS refuses: {text}", where=where, hint="correct truenas in cluster.yaml"
+        f"TrueNAS rejected the request: {text}", where=where, hint="correct truenas in cluster.yaml"
     )

@@ -1,4 +1,4 @@
-"""REST v2.0, as TrueNAS speaks it before 25.04."""
+"""REST v2.0, for TrueNAS before 25.04."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OK, UNAUTHORIZED, FORBIDDEN, UNPROCESSABLE, SERVER_ERROR = 200, 401, 403, 422, 5
 
 
 class Rest:
-    """Every request carries the key; only ever to this address, only ever with TLS."""
+    """Every request carries the key; only to this address and only with TLS."""
 
     dialect = "REST"
 
@@ -37,7 +37,7 @@ class Rest:
         await self._http.aclose()
 
     async def find(self, what: str, field: str = "", value: str = "") -> list[Entry]:
-        # What one names is asked for alone, without everything below it.
+        # Request the dataset alone, without its children.
         asked = {field: value, "extra.retrieve_children": "false"} if field else {}
         found = await self._ask("GET", what, params=asked)
         if not isinstance(found, list):
@@ -76,7 +76,7 @@ def _cause(error: httpx.HTTPError) -> Exception:
 
 def _stranger(where: str) -> TalopsError:
     return TalopsError(
-        "this is no TrueNAS: neither its JSON-RPC nor its REST API answers",
+        "not a TrueNAS: neither its JSON-RPC nor its REST API answers",
         where=where,
         hint="check truenas.url in cluster.yaml",
     )
@@ -98,7 +98,7 @@ def _refused(answer: httpx.Response, where: str) -> TalopsError:
 
 
 def _spoken(answer: httpx.Response) -> Answer:
-    """`{message, errno}`, or a list of such for each field that is wrong."""
+    """`{message, errno}`, or a list of these for each invalid field."""
     try:
         body = answer.json()
     except ValueError:

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 over WebSocket, as TrueNAS speaks it since 25.04."""
+"""JSON-RPC 2.0 over WebSocket, for TrueNAS 25.04 and later."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Entry = dict[str, Any]
 
-# Nothing is waited for that could still matter: every answer has been read, or given up.
+# Do not wait for the close: every response has been read or abandoned.
 FAREWELL = 1.0
 POLL = 2.0
 LARGEST_ANSWER = 64 * 1024 * 1024
@@ -38,14 +38,14 @@ SERVER_ERROR = 500
 
 
 class _Connect(connect):
-    """Goes where it was told and nowhere else: a redirect could carry the key to a stranger."""
+    """Do not follow redirects: a redirect could send the key to another server."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         return exc
 
 
 class Rpc:
-    """One session: open, log in, then one question after the other."""
+    """One session: open, log in, then one request after the other."""
 
     dialect = "JSON-RPC"
 
@@ -88,7 +88,7 @@ class Rpc:
             await self._connection.close()
 
     async def find(self, what: str, field: str = "", value: str = "") -> list[Entry]:
-        # What one names is asked for alone, without everything below it.
+        # Request the dataset alone, without its children.
         asked = ([[field, "=", value]], {"extra": {"retrieve_children": False}}) if field else ()
         found = await self._call(f"{what}.query", *asked)
         if not isinstance(found, list):
@@ -102,13 +102,13 @@ class Rpc:
         return self._entry(f"{what}.update", await self._call(f"{what}.update", name, body))
 
     async def _log_in(self) -> None:
-        """Waits its turn where there were too many before it."""
+        """Wait and retry if there were too many logins before."""
         kind = await wait_for(
-            "TrueNAS lets talops log in",
+            "TrueNAS to accept the login",
             self._try_to_log_in,
             timeout=self._access.patience,
             interval=POLL,
-            hint="something at this address logs in too often; try again in a minute",
+            hint="too many logins from this address; retry in a minute",
         )
         if isinstance(kind, UnreachableError):
             raise kind
@@ -119,7 +119,7 @@ class Rpc:
         try:
             return Ready(await self._show_key())
         except UnreachableError as error:
-            return Ready(error)  # this connection is gone: asking again would not bring it back
+            return Ready(error)  # this connection is closed: a retry would not reopen it
 
     async def _show_key(self) -> str:
         key = self._access.key.reveal()
@@ -136,7 +136,7 @@ class Rpc:
         return str(answer.get("response_type") if isinstance(answer, dict) else answer)
 
     async def _call(self, method: str, *params: Any) -> Any:
-        """The result; a connection that ends on the way leaves open whether it was done."""
+        """The result; if the connection ends before it, the outcome of the call is unknown."""
         where = f"{self._access.socket} {method}"
         async with self._turn:
             self._last += 1
@@ -146,7 +146,7 @@ class Rpc:
                     await self._connection.send(json.dumps(asked))
                     answer = await self._answer(self._last, where)
             except ConnectionClosed as error:
-                raise silent(ConnectionError("it closed the connection"), where) from error
+                raise silent(ConnectionError("connection closed"), where) from error
             except (OSError, TimeoutError) as error:
                 raise silent(error, where) from error
         if "error" in answer:
@@ -154,7 +154,7 @@ class Rpc:
         return answer.get("result")
 
     async def _answer(self, number: int, where: str) -> Entry:
-        """Past notifications, which nobody here has asked for."""
+        """Skip notifications, which talops does not subscribe to."""
         while True:
             text = await self._connection.recv()
             try:
@@ -171,7 +171,7 @@ class Rpc:
 
     def _nonsense(self, method: str) -> TalopsError:
         return TalopsError(
-            f"the answer to {method} is not one of a TrueNAS",
+            f"the response to {method} is not from a TrueNAS",
             where=self._access.socket,
             hint="check truenas.url in cluster.yaml",
         )
@@ -180,7 +180,7 @@ class Rpc:
 def _refused(error: Any, where: str) -> TalopsError:
     raw = error if isinstance(error, dict) else {}
     if raw.get("code") == UNKNOWN_METHOD:
-        return TalopsError("this TrueNAS does not know the method", where=where)
+        return TalopsError("this TrueNAS does not support the method", where=where)
     if raw.get("code") == TOO_MANY:
         return refusal(Answer("EBUSY", str(raw.get("message"))), where)
     said = raw.get("data")
@@ -188,7 +188,7 @@ def _refused(error: Any, where: str) -> TalopsError:
     message = str(data.get("reason") or raw.get("message") or "no reason given")
     name = str(data.get("errname") or name_of(data.get("error")))
     extra = [row for row in data.get("extra") or () if isinstance(row, list) and len(row) > 1]
-    # Of one field the number says more than the EINVAL around it: ENOENT, for example.
+    # For a single field its number is more specific than the outer EINVAL, for example ENOENT.
     own = {name_of(row[2]) for row in extra if len(row) > 2}  # noqa: PLR2004  (field, text, number)
     fields = tuple((str(row[0] or ""), str(row[1])) for row in extra)
     return refusal(Answer(own.pop() if len(own) == 1 else name, message, fields), where)

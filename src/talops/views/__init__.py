@@ -1,3 +1,3 @@
-"""Events as text for people, lines for logs, and JSON for programs."""
+"""Show events as text for people, lines for logs, and JSON for programs."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run looks like right now: the events so far, folded into one value."""
+"""The current state of a run: all events so far, folded into one value."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from talops.events import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# A wait says something at least every 5 s while it lasts; after that it is over.
+# A wait reports at least every 5 s; after a longer silence it is over.
 WAIT_FADES = 7.0
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Something that is not there yet, as of the moment `seen`."""
+    """A condition that was not met at the time `seen`."""
 
     name: str
     reason: str
@@ -63,14 +63,14 @@ class StageRow:
 
 @dataclass(frozen=True)
 class Board:
-    """The whole picture; `after` gives the next one."""
+    """The state of the whole run; `after` returns the next state."""
 
     started: RunStarted | None = None
     finished: RunFinished | None = None
     stages: Mapping[str, StageRow] = field(default_factory=dict)
     nodes: Mapping[str, NodeStatus] = field(default_factory=dict)
     waits: Mapping[tuple[str, str | None], Wait] = field(default_factory=dict)
-    # Begun and not over yet, with the moment it began.
+    # Parts in progress, with their start time.
     parts: Mapping[str, tuple[PartProgress, float]] = field(default_factory=dict)
     parts_done: int = 0
 
@@ -87,7 +87,7 @@ class Board:
 
 @singledispatch
 def _after(_event: Event, board: Board, _now: float) -> Board:
-    """Events that do not change the picture."""
+    """Events that do not change the state."""
     return board
 
 

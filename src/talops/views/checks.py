@@ -1,4 +1,4 @@
-"""Check results as text: a mark, a name, and a line for everything that was found."""
+"""Check results as text: a mark, a name, and a line per finding."""
 
 from __future__ import annotations
 

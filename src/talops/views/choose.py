@@ -1,4 +1,4 @@
-"""Which view a run gets: JSON if asked for, live on a terminal, plain lines otherwise."""
+"""Choose the view of a run: JSON if requested, live on a terminal, plain lines otherwise."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class View(Protocol):
     def __call__(self, event: Event) -> None: ...
 
     def paused(self) -> contextlib.AbstractContextManager[None]:
-        """The terminal belongs to somebody else, such as a question, while inside."""
+        """While inside, the view leaves the terminal free, for example for a prompt."""
         ...
 
 

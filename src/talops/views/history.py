@@ -61,7 +61,7 @@ def _stage_lines(run: PastRun) -> Iterator[str]:
 
 
 def event_lines(run: PastRun) -> Iterator[str]:
-    """The run as it was shown without a terminal, with the clock time of every line."""
+    """The plain lines of the run, each with its time of day."""
     story = Story()
     for stamp, event in read_events(run):
         for line in story.tell(event):
@@ -75,7 +75,7 @@ def comparison_lines(found: Comparison) -> Iterator[str]:
         before, after = difference.before or "-", difference.after or "-"
         yield f"  {difference.what:<{width}}  {before} → {after}"
     if not found.differences:
-        yield "  no difference"
+        yield "  no differences"
     yield from found.artifacts.values()
     if found.artifacts:
         yield f"{count(len(found.artifacts), 'artifact')} differ"

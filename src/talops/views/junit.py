@@ -1,4 +1,4 @@
-"""Check results as JUnit XML, which every CI system can show."""
+"""Check results as JUnit XML for CI systems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONTROL = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
 
 
 def junit(results: Sequence[CheckResult], *, suite: str) -> str:
-    """A failure fails; what is skipped or unproven is not counted as passed."""
+    """Failed checks are failures; skipped and unproven checks do not count as passed."""
     verdicts = [result.verdict for result in results]
     left_out = {Verdict.SKIPPED, Verdict.UNPROVEN}
     root = ET.Element(
@@ -49,5 +49,5 @@ def _outcome(case: ET.Element, result: CheckResult) -> None:
 
 
 def _clean(text: str) -> str:
-    """XML has no way to say most control characters."""
+    """XML cannot represent most control characters."""
     return text.translate(_CONTROL)

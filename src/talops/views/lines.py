@@ -1,4 +1,4 @@
-"""One line per event: plain text where nobody looks live, JSON for programs."""
+"""One line per event: plain text for logs and pipes, JSON for programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 class _Lines:
     def paused(self) -> contextlib.AbstractContextManager[None]:
-        """Lines leave the terminal free at any time."""
+        """Plain lines always leave the terminal free."""
         return contextlib.nullcontext()
 
 
@@ -48,7 +48,7 @@ class JsonLines(_Lines):
 
 
 class Story:
-    """What an event adds to the story so far, as lines of text."""
+    """The lines of text that an event adds."""
 
     def __init__(self) -> None:
         self.board = Board()
@@ -95,7 +95,7 @@ class Story:
 
 
 class PlainLines(_Lines):
-    """The story with the time since the start; for CI logs and pipes."""
+    """The lines with the time since the start; for CI logs and pipes."""
 
     def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self.out = out

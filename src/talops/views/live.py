@@ -1,4 +1,4 @@
-"""The live display: a line per stage, a table of nodes, and what is being waited for."""
+"""The live display: a line per stage, a table of nodes, and the current waits."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ MOST_PARTS = 8
 
 
 class LiveView:
-    """Draws on the terminal while inside its `with`; what stays is printed above the drawing."""
+    """Draws on the terminal while inside its `with`; permanent lines are printed above it."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -80,7 +80,7 @@ class LiveView:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """The terminal belongs to somebody else, such as a question, while inside."""
+        """While inside, the display leaves the terminal free, for example for a prompt."""
         self._live.stop()
         try:
             yield
@@ -154,7 +154,7 @@ class LiveView:
         return result_of(row)
 
     def _expects(self, row: StageRow) -> str:
-        """What its plan said, as long as that is still true."""
+        """The planned changes, until the stage has applied them."""
         if row.outlook is None:
             return row.doing
         source = self.board.stages.get(row.outlook.depends_on or "")

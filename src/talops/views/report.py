@@ -1,4 +1,4 @@
-"""One run as a page: its stages, changes, nodes, warnings and record, without any other file."""
+"""One run as a self-contained HTML page: stages, changes, nodes, warnings and record."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Timed = tuple[str, "Event"]
 
 @dataclass(frozen=True)
 class Page:
-    """What the template shows; plain values, so that it has nothing to decide."""
+    """The values that the template shows; the template itself has no logic."""
 
     title: str
     verdict: str
@@ -50,7 +50,7 @@ class Page:
 
 
 def report_html(run: PastRun) -> str:
-    """The record was masked when it was written; the page holds nothing beside it."""
+    """The record was masked when it was written; the page contains nothing else."""
     return _template().render(page=page_of(run, list(read_events(run))))
 
 
@@ -115,7 +115,7 @@ def _changes(events: Iterable[Event]) -> list[dict[str, str]]:
 
 
 def _waits(events: Iterable[Event]) -> list[dict[str, str]]:
-    """The longest of each wait, with the last reason it gave."""
+    """The longest duration of each wait, with its last reason."""
     last: dict[tuple[str, str | None], WaitProgress] = {}
     for event in events:
         if isinstance(event, WaitProgress):

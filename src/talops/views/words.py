@@ -42,7 +42,7 @@ def count(number: int, noun: str) -> str:
 
 
 def result_of(row: StageRow) -> str:
-    """What the row of a finished stage says."""
+    """The result column of a finished stage."""
     if row.state == "changed":
         return count(row.changes, "change")
     if row.state in {"failed", "skipped"}:
@@ -51,7 +51,7 @@ def result_of(row: StageRow) -> str:
 
 
 def plan_lines(board: Board) -> Iterator[str]:
-    """The plan of all stages, as it is shown before anything changes."""
+    """The plan of all stages, shown before anything changes."""
     width = max((len(name) for name in board.stages), default=0)
     for row in board.stages.values():
         yield f"{row.name:<{width}}  {outlook_of(row)}"
@@ -64,7 +64,7 @@ def plan_lines(board: Board) -> Iterator[str]:
 def outlook_of(row: StageRow) -> str:
     outlook = row.outlook
     if outlook is None:
-        return "not looked at"
+        return "not planned"
     if outlook.outlook == "changes":
         return count(outlook.changes, "change")
     if outlook.outlook == "unknown":
@@ -75,7 +75,7 @@ def outlook_of(row: StageRow) -> str:
 
 
 def closing(board: Board) -> Iterator[str]:
-    """The last lines of a run: how it ended, how long it took, what to type next."""
+    """The last lines of a run: result, duration and next commands."""
     end = board.finished
     if end is None:
         return
@@ -98,10 +98,10 @@ def _verdict(end: RunFinished, board: Board) -> str:
     changes = sum(row.changes for row in board.stages.values())
     pending = sum(len(row.planned) for row in board.stages.values())
     unknown = sum(1 for r in board.stages.values() if r.outlook and r.outlook.depends_on)
-    later = f", {count(unknown, 'stage')} known later" if unknown else ""
+    later = f", {count(unknown, 'stage')} known after apply" if unknown else ""
     return {
         "unchanged": f"Finished in {took}: nothing to change",
-        "differences": f"Looked for {took}: {count(pending, 'change')} would be made{later}",
-        "interrupted": f"Stopped after {took}; the same command continues",
-        "declined": "Nothing was changed",
+        "differences": f"Planned in {took}: {count(pending, 'change')} to apply{later}",
+        "interrupted": f"Interrupted after {took}; run the same command again to continue",
+        "declined": "Declined; nothing was changed",
     }.get(end.status, f"Finished in {took}: {count(changes, 'change')}")
