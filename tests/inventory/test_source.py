@@ -32,8 +32,8 @@ def inventory(tmp_path: Path) -> Path:
 def test_missing_file_names_the_next_command(tmp_path: Path) -> None:
     """Both files are asked for, with the command that makes them."""
     assert problems_of(tmp_path) == [
-        "cluster.yaml:1:1: there is no cluster.yaml here — talops init",
-        "nodes.yaml:1:1: there is no nodes.yaml here — talops init",
+        "cluster.yaml:1:1: cluster.yaml does not exist — talops init",
+        "nodes.yaml:1:1: nodes.yaml does not exist — talops init",
     ]
 
 
@@ -41,7 +41,9 @@ def test_unreadable_file(inventory: Path) -> None:
     """A directory in the file's place is said to be one."""
     (inventory / "nodes.yaml").unlink()
     (inventory / "nodes.yaml").mkdir()
-    assert "nodes.yaml:1:1: nodes.yaml is not a file — make it a file" in problems_of(inventory)
+    assert "nodes.yaml:1:1: nodes.yaml is not a file — replace it with a file" in problems_of(
+        inventory
+    )
 
 
 def test_forbidden_file(open_directory: Path) -> None:
@@ -80,7 +82,7 @@ def test_fifty_megabytes_are_not_read(inventory: Path) -> None:
     with (inventory / "cluster.yaml").open("wb") as file:
         file.truncate(50_000_000)
     (problem,) = problems_of(inventory)
-    assert "has 50 MB; at most 10 MB are read" in problem
+    assert "has 50 MB; the limit is 10 MB" in problem
     assert MAX_BYTES < 50_000_000
 
 
@@ -90,7 +92,10 @@ def test_link_out_of_the_tree(inventory: Path, tmp_path_factory: pytest.TempPath
     outside.write_text(NODES, encoding="utf-8")
     (inventory / "nodes.yaml").unlink()
     (inventory / "nodes.yaml").symlink_to(outside)
-    assert any("leaves the inventory's directory" in problem for problem in problems_of(inventory))
+    assert any(
+        "is a symlink to a file outside this directory" in problem
+        for problem in problems_of(inventory)
+    )
 
 
 def test_link_inside_the_tree_is_fine(inventory: Path) -> None:

@@ -78,7 +78,11 @@ async def test_made_changed_and_left_alone(nas: Nas) -> None:
 @pytest.mark.parametrize(
     ("wanted", "kind", "words"),
     [
-        (Wanted("full/x"), FullError, "no space left in the pool: Failed to create dataset: out of space"),
+        (
+            Wanted("full/x"),
+            FullError,
+            "no space left in the pool: Failed to create dataset: out of space",
+        ),
         (Wanted("tank/a/b"), TalopsError, "Parent dataset does not exist"),
         (Wanted("gone/a"), TalopsError, "Parent dataset does not exist"),
         (Wanted("tank/a", 5), TalopsError, "pool_dataset_create.quota: Should be greater"),

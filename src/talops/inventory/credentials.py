@@ -1,4 +1,4 @@
-"""Secrets may stand in cluster.yaml only while git ignores that file."""
+"""Secrets are allowed in cluster.yaml only if git ignores that file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def credential_problems(document: Document, directory: Path) -> list[Problem]:
 
 
 def ignored_by_git(directory: Path, name: str) -> bool:
-    """Also false where there is no git: nothing then keeps the file out of a commit."""
+    """Also false without git: then nothing keeps the file out of a commit."""
     try:
         done = subprocess.run(
             ["git", "-C", str(directory), "check-ignore", "--quiet", "--", name],  # noqa: S607  (git comes from PATH by design)

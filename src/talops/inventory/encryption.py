@@ -1,4 +1,4 @@
-"""Is client-side state encryption wanted? Told by a key's presence, never by its value."""
+"""Whether client-side state encryption is enabled: by the presence of a key, not its value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECRETS_FILE = "infrastructure/secrets.sops.yaml"
 
 
 def passphrase_at_hand(cluster: Cluster, directory: Path) -> bool:
-    """SOPS encrypts values, not key names: no decryption is needed to know."""
+    """SOPS encrypts values, not key names, so this needs no decryption."""
     return KEY in cluster.credentials or KEY in _keys(directory / SECRETS_FILE)
 
 

@@ -1,4 +1,4 @@
-"""The kinds of values an inventory holds, each refused in words that say what to write instead."""
+"""The value types of an inventory; each error says what to write instead."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _text(value: Any, example: str) -> str:
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, float | int) and not isinstance(value, bool):
-        raise refuse("type", f"{value} is a number here, not a text", f'quote it: "{value}"')
-    raise refuse("type", f"a text is needed, not {kind_of(value)}", f"write it as {example}")
+        raise refuse("type", f"{value} is a number, not a string", f'quote it: "{value}"')
+    raise refuse("type", f"expected a string, got {kind_of(value)}", f"write it as {example}")
 
 
 def kind_of(value: Any) -> str:
@@ -56,7 +56,7 @@ def _address(value: Any) -> IPv4Address:
     except ValueError:
         if "/" in text:
             raise refuse(
-                "address", f"{text} has a prefix length", f"write {text.split('/')[0]} alone"
+                "address", f"{text} has a prefix length", f"write {text.split('/')[0]} without it"
             ) from None
         if ":" in text:
             raise refuse(
@@ -76,9 +76,9 @@ def _network(value: Any) -> IPv4Network:
     except ValueError:
         raise refuse("cidr", f"{text!r} is not a network", "write it like 10.0.0.0/24") from None
     if not isinstance(network, IPv4Network):
-        raise refuse("cidr", f"{text} is an IPv6 network", "talops works with IPv4 networks")
+        raise refuse("cidr", f"{text} is an IPv6 network", "talops supports IPv4 networks only")
     if str(network) != text:
-        raise refuse("cidr", f"{text} is not the canonical form of a network", f"write {network}")
+        raise refuse("cidr", f"{text} has host bits set", f"write {network}")
     return network
 
 
@@ -114,10 +114,12 @@ def _mac(value: Any) -> str:
         raise refuse(
             "mac",
             f"{text} is a multicast address: the lowest bit of its first byte is set",
-            f"an even first byte is needed, like {int(text[:2], 16) & 0xFE:02x}{text[2:]}",
+            f"use an even first byte, like {int(text[:2], 16) & 0xFE:02x}{text[2:]}",
         )
     if text.replace(":", "").strip("0") == "":
-        raise refuse("mac", f"{text} is no interface's address", "write the NIC's own address")
+        raise refuse(
+            "mac", f"{text} is not the address of a NIC", "write the MAC address of the NIC"
+        )
     return text.upper()
 
 
@@ -127,7 +129,7 @@ def _schematic(value: Any) -> str:
         raise refuse(
             "schematic",
             f"{text[:12]}… ({len(text)} characters) is not a schematic id: 64 of 0-9 and a-f",
-            "copy it from factory.talos.dev, or give `extensions` and leave it out",
+            "copy it from factory.talos.dev, or remove it and set `extensions`",
         )
     return text
 
@@ -248,7 +250,7 @@ def _sha256(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    return _text(value, "a text")
+    return _text(value, "a string")
 
 
 Text = Annotated[str, BeforeValidator(_plain, json_schema_input_type=str)]

@@ -1,4 +1,4 @@
-"""The two files as written: every key optional here, so that one slip hides no other."""
+"""The two files as written: every key is optional here, so that one error hides no other."""
 
 from __future__ import annotations
 
@@ -66,53 +66,69 @@ class ClusterFile(Section):
     )
     node_cidr: Network | None = Field(None, description="Network of the nodes.")
     node_default_gateway: Address | None = Field(
-        None, description="Default gateway; the first host of node_cidr if absent."
+        None, description="Default gateway; default: the first host of node_cidr."
     )
     node_dns_servers: list[Address] | None = Field(None, description="Resolvers.")
     node_ntp_servers: list[Text] | None = Field(None, description="Time servers.")
     node_vlan_tag: VlanTag | None = Field(None, description="VLAN of the nodes.")
     proxmox_vlan_mode: bool | None = Field(
-        None, description="true: Proxmox tags; false: Talos makes the VLAN link."
+        None, description="true: Proxmox tags the VLAN; false: Talos creates the VLAN link."
     )
     cluster_api_addr: Address | None = Field(None, description="The VIP of the Kubernetes API.")
-    cluster_api_tls_sans: list[Text] | None = Field(None, description="More names for it.")
-    cluster_pod_cidr: Network | None = Field(None, description="Pod network (10.42.0.0/16).")
-    cluster_svc_cidr: Network | None = Field(None, description="Service network (10.43.0.0/16).")
+    cluster_api_tls_sans: list[Text] | None = Field(
+        None, description="Additional names in its certificate."
+    )
+    cluster_pod_cidr: Network | None = Field(
+        None, description="Pod network (default: 10.42.0.0/16)."
+    )
+    cluster_svc_cidr: Network | None = Field(
+        None, description="Service network (default: 10.43.0.0/16)."
+    )
     repository_name: Text | None = Field(None, description="owner/name of the Git repository.")
-    repository_branch: Text | None = Field(None, description="Branch (main).")
+    repository_branch: Text | None = Field(None, description="Branch (default: main).")
     repository_visibility: Literal["public", "private"] | None = Field(
         None, description="public or private; private needs credentials for Flux."
     )
-    gitops: GitOps | None = Field(None, description="How Flux gets in, and where it looks.")
+    gitops: GitOps | None = Field(
+        None, description="Repository, credentials and installation of Flux."
+    )
     releases: dict[str, Release] | None = Field(
-        None, description="Charts and manifests by name, instead of those that talops pins."
+        None, description="Charts and manifests by name that replace the pinned ones."
     )
     proxmox_api_url: Url | None = Field(None, description="Proxmox API, https://host:8006.")
-    proxmox_node: Text | None = Field(None, description="Proxmox node that gets the VMs.")
-    proxmox_insecure: bool | None = Field(None, description="Accept any certificate.")
+    proxmox_node: Text | None = Field(None, description="Proxmox node for the VMs.")
+    proxmox_insecure: bool | None = Field(None, description="Do not verify the certificate.")
     proxmox_ca_file: Text | None = Field(None, description="CA of the Proxmox certificate.")
-    proxmox_iso_storage: Text | None = Field(None, description="Storage of ISOs (local).")
-    proxmox_disk_storage: Text | None = Field(None, description="Storage of disks (local-lvm).")
+    proxmox_iso_storage: Text | None = Field(None, description="Storage for ISOs (default: local).")
+    proxmox_disk_storage: Text | None = Field(
+        None, description="Storage for disks (default: local-lvm)."
+    )
     proxmox_vm_defaults: VmSize | None = Field(None, description="Size of every VM.")
-    proxmox_vm_controller_defaults: VmSize | None = Field(None, description="Control planes.")
+    proxmox_vm_controller_defaults: VmSize | None = Field(
+        None, description="Size of control planes."
+    )
     proxmox_vm_worker_defaults: VmSize | None = Field(None, description="Workers.")
     proxmox_vm_advanced: VmAdvanced | None = Field(None, description="Hardware of every VM.")
     boot: Literal["iso", "image", "template"] | None = Field(None, description="How VMs boot.")
     boot_network: Literal["static", "dhcp"] | None = Field(
-        None, description="static: the nocloud drive carries the address; dhcp: by MAC."
+        None, description="static: address from the nocloud drive; dhcp: address by MAC."
     )
     template_name: Text | None = Field(None, description="talos-v<version>-base.")
     template_vm_id: VmId | None = Field(None, description="VMID of the template.")
-    image_factory_url: Url | None = Field(None, description="Image Factory (factory.talos.dev).")
-    image_factory_ca_file: Text | None = Field(None, description="CA of a private factory.")
+    image_factory_url: Url | None = Field(
+        None, description="Image Factory (default: https://factory.talos.dev)."
+    )
+    image_factory_ca_file: Text | None = Field(None, description="CA of a private Image Factory.")
     extensions: list[Text] | None = Field(None, description="System extensions of every node.")
     pool: Text | None = Field(None, description="Proxmox pool of the VMs.")
     patches: list[Patch] | None = Field(None, description="Machine config patches, all nodes.")
-    controller_patches: list[Patch] | None = Field(None, description="… control planes.")
+    controller_patches: list[Patch] | None = Field(
+        None, description="Machine config patches, control planes."
+    )
     worker_patches: list[Patch] | None = Field(None, description="… workers.")
     registry_mirrors: dict[str, list[Text]] | None = Field(None, description="Mirrors by registry.")
     allow_scheduling_on_control_planes: bool | None = Field(
-        None, description="Workloads on control planes; on where there are no workers."
+        None, description="Schedule workloads on control planes; default: true without workers."
     )
     state: State | None = Field(None, description="Where OpenTofu keeps its state.")
     hypervisors: Hypervisors | None = Field(None, description="Layer 01.")
@@ -121,7 +137,9 @@ class ClusterFile(Section):
     addons: Addons | None = Field(None, description="Add-ons applied before Flux.")
     cni: Cni | None = Field(None, description="Network plugin.")
     proxmox_api_token_id: Text | None = Field(None, description="user@realm!token (secret).")
-    proxmox_api_token_secret: Text | None = Field(None, description="Its value (secret).")
+    proxmox_api_token_secret: Text | None = Field(
+        None, description="Value of the API token (secret)."
+    )
     tfstate_username: Text | None = Field(None, description="State server user (secret).")
     tfstate_password: Text | None = Field(None, description="State server password (secret).")
     cf_account_id: Text | None = Field(None, description="Cloudflare account, for R2 (secret).")
@@ -132,7 +150,7 @@ class ClusterFile(Section):
 
 
 class NodeFile(Section):
-    """One entry of nodes.yaml"""
+    """One entry of nodes.yaml."""
 
     name: DnsLabel | None = Field(None, description="Host name.")
     address: Address | None = Field(None, description="Address in node_cidr.")
@@ -142,17 +160,17 @@ class NodeFile(Section):
     )
     mac_addr: Mac | None = Field(None, description="MAC address of the node's NIC.")
     schematic_id: Schematic | None = Field(None, description="Image Factory schematic.")
-    extensions: list[Text] | None = Field(None, description="More extensions for this node.")
+    extensions: list[Text] | None = Field(None, description="Additional extensions for this node.")
     mtu: Mtu | None = Field(None, description="MTU.")
     secureboot: bool | None = Field(None, description="Boot with SecureBoot.")
     encrypt_disk: bool | None = Field(
         None,
-        description="Encrypt the system volumes: with a key in the TPM where `secureboot` is on, "
-        "else with one derived from the node's id (which protects a disk that is sent away, "
+        description="Encrypt the system volumes: with a key in the TPM if `secureboot` is set, "
+        "otherwise with a key derived from the node's id (protects a discarded disk, "
         "not a stolen machine).",
     )
     kernel_modules: list[Text] | None = Field(None, description="Kernel modules to load.")
-    host: Text | None = Field(None, description="Proxmox node; proxmox_node if absent.")
+    host: Text | None = Field(None, description="Proxmox node; default: proxmox_node.")
     pool: Text | None = Field(None, description="Proxmox pool.")
     gpus: list[Gpu] | None = Field(None, description="PCI addresses or mapping names.")
     labels: dict[str, Text] | None = Field(None, description="Kubernetes labels.")
@@ -164,11 +182,13 @@ class NodeFile(Section):
     vm_memory: Mebibytes | None = Field(None, description="Memory in MiB.")
     vm_disk_size: Gibibytes | None = Field(None, description="System disk in GiB.")
     vm_startup_order: Annotated[int, Field(ge=0)] | None = Field(None, description="Start order.")
-    vm_startup_delay: Seconds | None = Field(None, description="Seconds before the next starts.")
-    vm_shutdown_delay: Seconds | None = Field(None, description="Seconds it gets to shut down.")
+    vm_startup_delay: Seconds | None = Field(
+        None, description="Seconds to wait before the next VM starts."
+    )
+    vm_shutdown_delay: Seconds | None = Field(None, description="Shutdown timeout in seconds.")
 
 
-# Keys of the same files that belong to the Kubernetes side: loaded with one note, not acted on.
+# Keys in the same files for other tools: reported in one note and otherwise ignored.
 FOREIGN_PREFIXES = ("cloudflare_", "cilium_", "unifi_", "github_", "external_dns_", "cert_manager_")
 FOREIGN_NAMES = (
     "cluster_gateway_addr",

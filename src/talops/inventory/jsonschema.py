@@ -21,8 +21,7 @@ def cluster_schema() -> dict[str, Any]:
     schema["required"] = list(REQUIRED_CLUSTER)
     schema["patternProperties"] = {f"^{prefix}": {} for prefix in FOREIGN_PREFIXES}
     schema["properties"] |= {
-        name: {"description": "Kubernetes side; talops does not act on it."}
-        for name in FOREIGN_NAMES
+        name: {"description": "For other tools; talops ignores it."} for name in FOREIGN_NAMES
     }
     return {"$schema": DIALECT, "title": "talops cluster.yaml", **schema}
 
@@ -43,7 +42,7 @@ def nodes_schema() -> dict[str, Any]:
 
 
 def _tidy(value: Any) -> Any:
-    """Absent is spelt by leaving a key out, so `null` and titles made from names only distract."""
+    """Remove `null` types and generated titles: an unset key is left out."""
     if isinstance(value, list):
         return [_tidy(item) for item in value]
     if not isinstance(value, dict):

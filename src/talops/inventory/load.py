@@ -1,4 +1,4 @@
-"""The way in: a directory → a Cluster, or every problem at once."""
+"""Load a directory: a Cluster, or every problem at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NODES_FILE = "nodes.yaml"
 
 @dataclass(frozen=True)
 class Loaded:
-    """`cluster` is there exactly when no problem is an error."""
+    """`cluster` is set if and only if no problem is an error."""
 
     cluster: Cluster | None
     problems: tuple[Problem, ...]
@@ -57,7 +57,7 @@ def load(directory: Path) -> Loaded:
     return Loaded(cluster, tuple(in_order(problems)))
 
 
-# After these there are no values to look at: anything more would be noise.
+# After these there are no values to check; further problems would be noise.
 _WHOLE_FILE = {
     "missing-file",
     "unreadable",

@@ -1,4 +1,4 @@
-"""Both files as one place to ask: where does this value stand?"""
+"""Positions of values in both files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Locator:
         return self.nodes.value(self._node(index, loc))
 
     def gives(self, key: str) -> bool:
-        """The cluster names a value for the key, right or wrong; of no keys at all, every one."""
+        """Whether cluster.yaml sets all these keys, valid or not."""
         data = self.cluster.data
         return not isinstance(data, dict | None) or (data or {}).get(key) not in (None, "")
 

@@ -1,4 +1,4 @@
-"""The inventory as everything else sees it: defaults filled in, fallbacks done, frozen."""
+"""The resolved inventory: defaults filled in, fallbacks applied, frozen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Network:
-    """The nodes' own network. `proxmox_tags`: the hypervisor applies the VLAN, not Talos."""
+    """The network of the nodes. `proxmox_tags`: the hypervisor tags the VLAN, not Talos."""
 
     cidr: IPv4Network
     gateway: IPv4Address
@@ -52,7 +52,7 @@ class Repository:
 
 @dataclass(frozen=True)
 class State:
-    """Where OpenTofu keeps its state; addresses reach it through the environment."""
+    """Where OpenTofu stores its state; addresses are passed in the environment."""
 
     kind: str  # local, http, s3
     url: str | None
@@ -74,7 +74,7 @@ class Cni:
 
 @dataclass(frozen=True)
 class NasDataset:
-    """`name` with its pool; `quota` in bytes. What is not given is left as it is."""
+    """`name` includes the pool; `quota` in bytes. Properties that are not set stay unchanged."""
 
     name: str
     quota: int | None
@@ -116,7 +116,7 @@ class Proxmox:
 
 @dataclass(frozen=True)
 class Vm:
-    """What OpenTofu makes for a node; absent on bare metal."""
+    """The VM that OpenTofu creates for a node; absent on bare metal."""
 
     host: str
     vm_id: int | None
@@ -133,15 +133,15 @@ class Vm:
 
 @dataclass(frozen=True)
 class Image:
-    """Which Talos a node boots and installs."""
+    """The Talos image that a node boots and installs."""
 
     schematic: str
     secureboot: bool
     platform: str  # nocloud, metal
-    owner: str  # the cluster: two of them on one host never share, or destroy, a file
+    owner: str  # the cluster, so that two clusters on one host never share or destroy a file
 
     def file_name(self, version: str, kind: str) -> str:
-        """The file as it is called on a Proxmox storage: told apart by all that makes it differ."""
+        """The file name on a Proxmox storage; contains everything that distinguishes the image."""
         suffix = "-secureboot" if self.secureboot else ""
         made_of = f"{version}-{self.schematic[:12]}-{self.platform}-amd64{suffix}"
         return f"{self.owner}-talos-{made_of}.{kind}"
@@ -169,7 +169,7 @@ class Node:
     taints: tuple[str, ...]
     patches: tuple[str | dict[str, Any], ...]
     vm: Vm | None
-    index: int = field(compare=False)  # its place in nodes.yaml
+    index: int = field(compare=False)  # position in nodes.yaml
 
     @property
     def role(self) -> str:
@@ -217,7 +217,7 @@ class Cluster:
 
     @property
     def endpoint_host(self) -> IPv4Address:
-        """Where the Kubernetes API answers: the VIP, or the only control plane."""
+        """The address of the Kubernetes API: the VIP, or the only control plane."""
         return self.vip or self.control_planes[0].address
 
     @property

@@ -1,4 +1,4 @@
-"""Values of a file → its typed form; what does not fit becomes problems, the rest goes on."""
+"""Values of a file → typed form; invalid values become problems, the others are kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ S = TypeVar("S", bound=Section)
 
 @dataclass(frozen=True)
 class Inventory:
-    """Both files, typed. What was refused is absent, so that every rule can still look."""
+    """Both files, typed. Invalid values are absent, so that every rule can still run."""
 
     cluster: ClusterFile
     nodes: tuple[NodeFile, ...]
@@ -51,8 +51,8 @@ def _cluster_data(document: Document, problems: list[Problem]) -> dict[str, Any]
             Problem(
                 "foreign-keys",
                 document.key((foreign[0],)),
-                f"keys of the Kubernetes side: {shown}",
-                "talops keeps them as they are and does not act on them",
+                f"keys for other tools: {shown}",
+                "talops ignores them",
                 Severity.NOTE,
             )
         )
@@ -67,7 +67,7 @@ def _mapping(document: Document, problems: list[Problem]) -> dict[str, Any]:
             Problem(
                 "type",
                 document.value(()),
-                f"{document.file} holds {kind_of(document.data)} instead of keys and values",
+                f"{document.file} contains {kind_of(document.data)} instead of keys and values",
                 "start from a sample: talops init",
             )
         )
@@ -85,7 +85,7 @@ def _node_entries(document: Document, problems: list[Problem]) -> list[Any]:
             "type",
             document.value(("nodes",)),
             f"nodes is {kind_of(entries)}, not a list",
-            "write one '- name: …' entry per node below it",
+            "add one '- name: …' entry per node",
         )
     )
     return []
@@ -94,18 +94,18 @@ def _node_entries(document: Document, problems: list[Problem]) -> list[Any]:
 def _section(
     model: type[S], data: Any, document: Document, base: Loc, problems: list[Problem]
 ) -> S:
-    """Validate; drop what was refused and validate again, so that the good keys remain."""
+    """Validate; remove invalid values and validate again, so that the valid keys remain."""
     if not isinstance(data, dict):
         problems.append(
             Problem(
                 "type",
                 document.value(base),
-                f"a mapping is needed here, not {kind_of(data)}",
+                f"expected a mapping, got {kind_of(data)}",
                 "write keys and values, like name: k8s-1",
             )
         )
         return model()
-    # Templates spell "not set" as an empty value.
+    # Templates use an empty value for "not set".
     data = {key: value for key, value in data.items() if value not in (None, "")}
     try:
         return model.model_validate(data)
@@ -126,7 +126,7 @@ def _translate(
         return Problem(
             "missing-key",
             document.value((*base, *detail["loc"][:-1])),
-            f"{detail['loc'][-1]} is missing here",
+            f"{detail['loc'][-1]} is missing",
             f"add {detail['loc'][-1]}: …",
         )
     context = detail.get("ctx", {})
@@ -144,7 +144,7 @@ def _named(loc: Loc, what: str) -> str:
 
 
 def _known_part(loc: tuple[str | int, ...], data: Any) -> Loc:
-    """The part of pydantic's location that exists in the file: it also names union members."""
+    """The part of pydantic's location that exists in the file; pydantic adds union members."""
     kept: list[str | int] = []
     for part in loc:
         inside = isinstance(data, dict) and part in data
@@ -181,26 +181,26 @@ def _unknown(document: Document, loc: Loc, known: list[str]) -> Problem:
 
 
 _WORDS = {
-    "int_type": "a whole number is needed",
-    "int_from_float": "a whole number is needed",
-    "bool_type": "true or false is needed",
-    "string_type": "a text is needed",
-    "list_type": "a list is needed",
-    "dict_type": "a mapping is needed",
-    "model_type": "a mapping is needed",
+    "int_type": "expected an integer",
+    "int_from_float": "expected an integer",
+    "bool_type": "expected true or false",
+    "string_type": "expected a string",
+    "list_type": "expected a list",
+    "dict_type": "expected a mapping",
+    "model_type": "expected a mapping",
 }
 
 
 def _in_words(detail: ErrorDetails) -> tuple[str, str]:
     kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind in _WORDS:
-        return f"{_WORDS[kind]}, not {kind_of(given)}", _type_hint(kind, given)
+        return f"{_WORDS[kind]}, got {kind_of(given)}", _type_hint(kind, given)
     if kind == "greater_than_equal":
-        return f"{given} is too small", f"the smallest value is {context['ge']}"
+        return f"{given} is too small", f"the minimum is {context['ge']}"
     if kind == "less_than_equal":
-        return f"{given} is too large", f"the largest value is {context['le']}"
+        return f"{given} is too large", f"the maximum is {context['le']}"
     if kind == "literal_error":
-        return f"{given!r} is not one of the choices", f"choose from {context['expected']}"
+        return f"{given!r} is not an allowed value", f"choose from {context['expected']}"
     return detail["msg"].lower(), "see: talops schema"
 
 
@@ -211,6 +211,6 @@ def _type_hint(kind: str, given: Any) -> str:
     if kind.startswith("int") and isinstance(given, str) and given.isdigit():
         return f"write {given}, without quotes"
     if given is None:
-        return "give it a value, or remove the key"
+        return "set a value, or remove the key"
     examples = {"list_type": "write one '- item' per line", "string_type": "quote it"}
     return examples.get(kind, "see: talops schema")

@@ -1,4 +1,4 @@
-"""Patches named by path must be there, inside the inventory's directory."""
+"""Patch files must exist inside the directory of the inventory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def patch_problems(inv: Inventory, directory: Path) -> list[Problem]:
     for place, name in _paths(inv):
         target = (directory / name).resolve()
         if not target.is_relative_to(root):
-            what, hint = f"patch {name} lies outside this directory", "copy it in here"
+            what, hint = f"patch {name} is outside this directory", "copy it into this directory"
         elif not target.is_file():
-            what, hint = f"there is no patch file {name}", "write it, or remove the entry"
+            what, hint = f"patch file {name} does not exist", "create it, or remove the entry"
         else:
             continue
         problems.append(Problem("patch-file", place, what, hint))

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """Errors refuse the inventory; warnings and notes do not."""
+    """Errors make the inventory invalid; warnings and notes do not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -29,7 +29,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding; `rule` names the check that made it."""
+    """One finding; `rule` names the check that reported it."""
 
     rule: str
     position: Position
@@ -54,7 +54,7 @@ class Problem:
 
 
 def in_order(problems: list[Problem]) -> list[Problem]:
-    """By place, each finding once."""
+    """Sorted by position, each finding once."""
     return sorted(set(problems), key=lambda p: (p.position, p.severity, p.rule, p.what))
 
 

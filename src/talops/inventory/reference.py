@@ -1,4 +1,4 @@
-"""The inventory's documentation, made from the models, so that it cannot be behind them."""
+"""The documentation of the inventory, generated from the models."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from talops.inventory.sections import Section
 INTRODUCTION = """\
 # The inventory
 
-Two files describe a cluster: `cluster.yaml` and `nodes.yaml`. They are the single source of truth and are committed;
-`talops check` says within a second whether they are right, as `file:line:column: what — hint`, every problem at once.
+Two files describe a cluster: `cluster.yaml` and `nodes.yaml`. They are the single source of truth; commit them.
+`talops check` validates them within a second and reports every problem at once, as `file:line:column: what — hint`.
 An empty value (`key:` or `key: ""`) means "not set". `talops schema cluster` and `talops schema nodes` print JSON Schemas
 for editors; `talops inventory show` prints the result with defaults filled in.
 
-Sizes of VMs fall back key by key: node (`vm_cores`) → role (`proxmox_vm_controller_defaults`,
+VM sizes fall back per key: node (`vm_cores`) → role (`proxmox_vm_controller_defaults`,
 `proxmox_vm_worker_defaults`) → `proxmox_vm_defaults` → 4 cores, 1 socket, 8192 MiB, 128 GiB. A VM without `mac_addr` gets
-one derived from the cluster's and the node's name. Control planes start first (order 1, workers 2; 15 s apart, 60 s to
-shut down). Without `proxmox_api_url` and `proxmox_node` the cluster is bare metal: nothing is rendered for OpenTofu, and
-every node needs `mac_addr` and `disk`.
+one derived from the cluster name and the node name. Control planes start first (order 1, workers 2; 15 s apart, 60 s to
+shut down). Without `proxmox_api_url` and `proxmox_node` the cluster is bare metal: talops renders no OpenTofu files, and
+every node requires `mac_addr` and `disk`.
 """
 
 
@@ -115,8 +115,8 @@ def _foreign() -> str:
     prefixes = ", ".join(f"`{prefix}*`" for prefix in FOREIGN_PREFIXES)
     names = ", ".join(f"`{name}`" for name in FOREIGN_NAMES)
     return (
-        "## Keys of the Kubernetes side\n\n"
-        "The same files often carry keys that other tools act on. These load with one note and are left alone: "
+        "## Keys for other tools\n\n"
+        "The same files often contain keys for other tools. talops reports them in one note and ignores them: "
         f"{prefixes}, {names}. Any other unknown key is an error.\n"
     )
 
@@ -125,6 +125,6 @@ def _credentials() -> str:
     names = ", ".join(f"`{name}`" for name in CREDENTIALS)
     return (
         "## Credentials\n\n"
-        f"{names} may stand in `cluster.yaml` only while git ignores that file. Otherwise `talops check` fails, and "
-        "`talops secrets import` moves them into `infrastructure/secrets.sops.yaml`.\n"
+        f"{names} are allowed in `cluster.yaml` only if git ignores that file. Otherwise `talops check` fails; "
+        "`talops secrets import` moves them to `infrastructure/secrets.sops.yaml`.\n"
     )

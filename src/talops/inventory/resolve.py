@@ -64,13 +64,13 @@ def gateway(file: ClusterFile) -> IPv4Address | None:
 
 
 def hosts(file: ClusterFile) -> tuple[str, ...]:
-    """The Proxmox nodes that the inventory knows, proxmox_node first."""
+    """The Proxmox nodes in the inventory, proxmox_node first."""
     listed = [node.name for node in file.hypervisors.nodes] if file.hypervisors else []
     return tuple(dict.fromkeys([*([file.proxmox_node] if file.proxmox_node else []), *listed]))
 
 
 def vm_size(file: ClusterFile, node: NodeFile) -> VmSize:
-    """Node → role → global, each key for itself."""
+    """Node → role → global, for each key separately."""
     role = (
         file.proxmox_vm_controller_defaults if node.controller else file.proxmox_vm_worker_defaults
     )
@@ -89,7 +89,7 @@ def _first(layers: list[VmSize | None], key: str) -> Any:
 
 
 def derived_mac(cluster_name: str, node_name: str) -> str:
-    """The MAC of a VM that names none: the same on every run, in Proxmox' own range."""
+    """The MAC of a VM without `mac_addr`: the same on every run, in the range of Proxmox."""
     digest = hashlib.sha256(f"{cluster_name}/{node_name}".encode()).hexdigest().upper()
     return f"BC:24:11:{digest[0:2]}:{digest[2:4]}:{digest[4:6]}"
 
@@ -99,7 +99,7 @@ def extensions(file: ClusterFile, node: NodeFile) -> tuple[str, ...]:
 
 
 def resolve(inventory: Inventory) -> Cluster:
-    """Only for an inventory without errors: what is required is there."""
+    """Only for an inventory without errors, so that required values exist."""
     file = inventory.cluster
     assert file.cluster_name
     assert file.talos_version
@@ -150,7 +150,7 @@ def _truenas(file: ClusterFile) -> TrueNas | None:
     assert file.cluster_name
     listed = given.datasets
     if listed is None:
-        # What a CSI driver wants: a home for volumes, and one beside it for detached snapshots.
+        # A CSI driver needs a dataset for volumes and one for detached snapshots.
         listed = [TrueNasDataset(name=f"{file.cluster_name}/{kind}") for kind in CSI_DATASETS]
     return TrueNas(
         url=given.url,

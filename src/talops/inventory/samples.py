@@ -1,4 +1,4 @@
-"""What `talops init` writes: files that are right from the start and say what else fits in."""
+"""The files that `talops init` writes: valid, with comments for optional keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network
 
 GITIGNORE = """\
-# Secrets and what can be made again; inventory and rendered files are committed.
+# Secrets and files that can be recreated; commit the inventory and the rendered files.
 age.key
 *.agekey
 .talops/
@@ -49,41 +49,41 @@ def cluster_text(answers: Answers) -> str:
 # The cluster. Check it with `talops check`; all keys: `talops schema cluster`.
 cluster_name: {answers.name}
 
-# https://github.com/siderolabs/talos/releases, and a Kubernetes that this Talos supports
+# https://github.com/siderolabs/talos/releases, and a Kubernetes version that it supports
 talos_version: {answers.talos_version}
 kubernetes_version: {answers.kubernetes_version}
 
-# The nodes' network. The gateway is its first host unless you say otherwise.
+# The network of the nodes. The default gateway is its first host.
 node_cidr: {answers.cidr}
 # node_default_gateway: {answers.cidr.network_address + 1}
 # node_dns_servers: [1.1.1.1, 1.0.0.1]
 # node_ntp_servers: [162.159.200.1, 162.159.200.123]
 # node_vlan_tag: 20
-# proxmox_vlan_mode: true     # Proxmox tags; false: Talos makes the VLAN link
+# proxmox_vlan_mode: true     # Proxmox tags the VLAN; false: Talos creates the VLAN link
 
-# One address for the Kubernetes API; needed with several control planes.
+# The shared address of the Kubernetes API; required with multiple control planes.
 {vip}
 # cluster_api_tls_sans: [k8s.example.com]
 # cluster_pod_cidr: 10.42.0.0/16
 # cluster_svc_cidr: 10.43.0.0/16
 
-# The Git repository that Flux follows.
+# The Git repository that Flux syncs from.
 # repository_name: owner/name
 # repository_branch: main
 # repository_visibility: private
 
 {proxmox}
-# Where OpenTofu keeps its state: local, http or s3. See docs/state.md.
+# Where OpenTofu stores its state: local, http or s3. See docs/state.md.
 # state: local
 
-# System extensions of every node; the schematic id is computed from them.
+# System extensions of every node; talops computes the schematic id from them.
 # extensions: [siderolabs/qemu-guest-agent]
 """
 
 
 def _proxmox_text(answers: Answers) -> str:
     return f"""\
-# Proxmox. Credentials never stand here: talops secrets set proxmox_api_token_id …
+# Proxmox. Do not store credentials here: talops secrets set proxmox_api_token_id …
 proxmox_api_url: {answers.proxmox_url}
 proxmox_node: {answers.proxmox_node}
 # proxmox_insecure: false
@@ -91,7 +91,7 @@ proxmox_node: {answers.proxmox_node}
 # proxmox_iso_storage: local
 # proxmox_disk_storage: local-lvm
 # boot: iso                   # or image, template
-# boot_network: static        # the nocloud drive carries the address; or dhcp
+# boot_network: static        # address from the nocloud drive; or dhcp
 proxmox_vm_defaults:
   cores: 4
   sockets: 1
@@ -104,7 +104,7 @@ proxmox_vm_defaults:
 
 
 _METAL = """\
-# Bare metal: without these two, nothing is rendered for OpenTofu.
+# Bare metal: without these two keys, talops renders no OpenTofu files.
 # proxmox_api_url: https://pve.example:8006
 # proxmox_node: pve
 """
@@ -134,6 +134,6 @@ def _node(answers: Answers, name: str, host: int, *, controller: bool) -> str:
     if answers.proxmox_url:
         return text + f"    vm_id: {100 + host}\n"
     return text + (
-        f"    mac_addr: aa:bb:cc:00:00:{host:02x}   # the NIC's own address\n"
+        f"    mac_addr: aa:bb:cc:00:00:{host:02x}   # the MAC address of the NIC\n"
         "    disk: /dev/sda                # or a serial number\n"
     )

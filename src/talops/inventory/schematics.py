@@ -1,4 +1,4 @@
-"""Image Factory schematics by their contents: the id is known without asking anybody."""
+"""Image Factory schematics by content: the id is computed without a request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ QEMU_AGENT = "siderolabs/qemu-guest-agent"
 
 
 def schematic_text(extensions: tuple[str, ...]) -> str:
-    """The canonical YAML, as the Image Factory itself writes it before hashing."""
+    """The canonical YAML, as the Image Factory writes it before hashing."""
     if not extensions:
         return "customization: {}\n"
     rows = "".join(f"            - {name}\n" for name in extensions)

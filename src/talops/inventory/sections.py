@@ -31,7 +31,7 @@ from talops.inventory.fields import (
 
 
 class Section(BaseModel):
-    """Unknown keys are errors, text is never taken for a number, nothing changes afterwards."""
+    """Unknown keys are errors, strings are never converted to numbers, values are frozen."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -50,13 +50,15 @@ class VmAdvanced(Section):
     scsi_hw: Literal[
         "virtio-scsi-pci", "virtio-scsi-single", "lsi", "lsi53c810", "megasas", "pvscsi"
     ] = Field("virtio-scsi-pci", description="SCSI controller.")
-    balloon: Annotated[int, Field(ge=0)] = Field(0, description="Balloon in MiB; 0 is off.")
+    balloon: Annotated[int, Field(ge=0)] = Field(0, description="Balloon in MiB; 0 = off.")
     numa: bool = Field(True, description="NUMA topology for the guest.")
     qemu_agent: bool = Field(
         False,
         description="QEMU guest agent; only with the siderolabs/qemu-guest-agent extension.",
     )
-    net_queues: Annotated[int, Field(ge=0, le=64)] = Field(4, description="Virtio queues; 0: one.")
+    net_queues: Annotated[int, Field(ge=0, le=64)] = Field(
+        4, description="Virtio queues; 0 = one queue."
+    )
     disk_discard: bool = Field(True, description="Pass TRIM to the storage.")
     disk_ssd: bool = Field(True, description="Present the disk as an SSD.")
     network_bridge: Text = Field("vmbr0", description="Bridge that the VMs are attached to.")
@@ -70,14 +72,16 @@ def _short_state(value: Any) -> Any:
 
 
 class StateSettings(Section):
-    type: Literal["local", "http", "s3"] = Field("local", description="Where state lives.")
+    type: Literal["local", "http", "s3"] = Field("local", description="Type of the state backend.")
     url: Url | None = Field(None, description="http: address of the state server and project.")
     bucket: Text | None = Field(None, description="s3: bucket.")
     region: Text | None = Field(None, description="s3: region; auto for R2.")
     endpoint: Url | None = Field(None, description="s3: endpoint of MinIO, R2, Garage …")
-    prefix: Text | None = Field(None, description="s3: key prefix; the cluster's name if absent.")
-    backups: Annotated[int, Field(ge=0)] = Field(30, description="local: backups kept.")
-    backup_days: Annotated[int, Field(ge=1)] = Field(90, description="local: days they are kept.")
+    prefix: Text | None = Field(None, description="s3: key prefix; default: the cluster name.")
+    backups: Annotated[int, Field(ge=0)] = Field(
+        30, description="local: number of backups to keep."
+    )
+    backup_days: Annotated[int, Field(ge=1)] = Field(90, description="local: days to keep backups.")
     ca_file: Text | None = Field(None, description="CA that signed the server's certificate.")
 
 
@@ -93,7 +97,7 @@ def _short_cni(value: Any) -> Any:
 
 class CniSettings(Section):
     name: Literal["flannel", "cilium", "none"] = Field("flannel", description="Network plugin.")
-    kube_proxy: bool = Field(True, description="false where the plugin replaces kube-proxy.")
+    kube_proxy: bool = Field(True, description="false if the plugin replaces kube-proxy.")
     values: Text | None = Field(None, description="Helm values file, for cilium.")
 
 
@@ -103,7 +107,7 @@ Cni = Annotated[CniSettings, BeforeValidator(_short_cni, json_schema_input_type=
 class Bridge(Section):
     name: Text = Field(description="Name, like vmbr1.")
     ports: list[Text] = Field(default_factory=list, description="Physical ports.")
-    vlan_aware: bool = Field(True, description="Let VMs use VLAN tags.")
+    vlan_aware: bool = Field(True, description="Allow VLAN tags on VMs.")
     address: Text | None = Field(None, description="Address with prefix length, if any.")
     gateway: Address | None = Field(None, description="Default gateway, if any.")
     mtu: Mtu | None = Field(None, description="MTU.")
@@ -129,9 +133,9 @@ class Storage(Section):
     name: StorageName = Field(description="Storage id.")
     type: Literal["dir", "lvm", "lvmthin", "zfspool", "nfs"] = Field(description="Kind.")
     content: list[Literal["images", "rootdir", "iso", "vztmpl", "backup", "snippets", "import"]] = (
-        Field(description="What may be stored.")
+        Field(description="Allowed content types.")
     )
-    nodes: list[Text] = Field(default_factory=list, description="Proxmox nodes; all if empty.")
+    nodes: list[Text] = Field(default_factory=list, description="Proxmox nodes; empty = all.")
     path: Text | None = Field(None, description="dir: path on the host.")
     volume_group: Text | None = Field(None, description="lvm, lvmthin: volume group.")
     thin_pool: Text | None = Field(None, description="lvmthin: thin pool.")
@@ -154,7 +158,7 @@ class User(Section):
 class Token(Section):
     user: Text = Field(description="User that the token belongs to.")
     name: TokenName = Field(description="Token id: at least two characters.")
-    privilege_separation: bool = Field(True, description="The token has rights of its own.")
+    privilege_separation: bool = Field(True, description="The token has its own permissions.")
     comment: Text | None = Field(None, description="Comment shown in Proxmox.")
 
 
@@ -163,7 +167,7 @@ class Acl(Section):
     role: Text = Field(description="Role id.")
     user: Text | None = Field(None, description="User that gets the role.")
     token: Text | None = Field(None, description="Token (user!name) that gets the role.")
-    propagate: bool = Field(True, description="Also below the path.")
+    propagate: bool = Field(True, description="Also apply below the path.")
 
 
 class PciDevice(Section):
@@ -186,7 +190,7 @@ class Pool(Section):
 
 
 class Hypervisors(Section):
-    """Layer 01: what talops manages on the Proxmox side."""
+    """Layer 01: the Proxmox settings that talops manages."""
 
     nodes: list[HypervisorNode] = Field(default_factory=list, description="Proxmox nodes.")
     storages: list[Storage] = Field(default_factory=list, description="Storages.")
@@ -199,97 +203,102 @@ class Hypervisors(Section):
 
 
 class LegacyVm(Section):
-    """Layer 03: a VM beside the cluster, with its own state."""
+    """Layer 03: a VM outside the cluster, with its own state."""
 
     name: DnsLabel = Field(description="Name of the VM.")
-    host: Text | None = Field(None, description="Proxmox node; proxmox_node if absent.")
+    host: Text | None = Field(None, description="Proxmox node; default: proxmox_node.")
     vm_id: VmId | None = Field(None, description="VMID.")
     description: Text = Field("", description="Description shown in Proxmox.")
     cores: Count = Field(2, description="Cores per socket.")
     sockets: Count = Field(1, description="CPU sockets.")
     memory: Mebibytes = Field(2048, description="Memory in MiB.")
     disk_size: Gibibytes = Field(32, description="Disk in GiB.")
-    disk_storage: Text | None = Field(None, description="Storage; proxmox_disk_storage if absent.")
+    disk_storage: Text | None = Field(None, description="Storage; default: proxmox_disk_storage.")
     bios: Literal["ovmf", "seabios"] = Field("ovmf", description="Firmware.")
     os_type: Literal["l26", "l24", "win10", "win11", "other"] = Field("l26", description="OS type.")
     mac_addr: Mac | None = Field(None, description="MAC address.")
-    bridge: Text | None = Field(None, description="Bridge; that of the cluster if absent.")
+    bridge: Text | None = Field(None, description="Bridge; default: the bridge of the cluster.")
     vlan_tag: VlanTag | None = Field(None, description="VLAN tag that Proxmox applies.")
     iso: Text | None = Field(None, description="ISO volume, like local:iso/debian.iso.")
     template_vm_id: VmId | None = Field(None, description="Clone this template instead.")
     started: bool = Field(True, description="Power state.")
     on_boot: bool = Field(True, description="Start with the host.")
     startup_order: Annotated[int, Field(ge=0)] | None = Field(None, description="Start order.")
-    startup_delay: Seconds | None = Field(None, description="Seconds before the next one starts.")
+    startup_delay: Seconds | None = Field(
+        None, description="Seconds to wait before the next VM starts."
+    )
     tags: list[Text] = Field(default_factory=lambda: ["legacy"], description="Tags.")
 
 
 class TrueNasDataset(Section):
     name: Text = Field(description="Dataset below the pool, like k8s/volumes.")
-    quota: Gibibytes | None = Field(None, description="Quota in GiB; left alone if absent.")
+    quota: Gibibytes | None = Field(None, description="Quota in GiB; unchanged if not set.")
     properties: dict[str, Text] = Field(
         default_factory=dict,
-        description="ZFS properties, like compression: zstd; or inherit. Others are left alone.",
+        description="ZFS properties, like compression: zstd; or inherit. Others stay unchanged.",
     )
 
 
 class TrueNas(Section):
-    """Datasets that the stage `storage` ensures; its key is the credential truenas_api_key."""
+    """Datasets that the stage `storage` creates; the API key is the secret truenas_api_key."""
 
     url: Url = Field(description="Address of the TrueNAS, like https://nas.example.")
-    pool: Text = Field(description="Pool that holds the datasets.")
+    pool: Text = Field(description="Pool of the datasets.")
     datasets: list[TrueNasDataset] | None = Field(
         None,
-        description="For CSI drivers; <cluster_name>/volumes and …/snapshots if absent.",
+        description="For CSI drivers; default: <cluster_name>/volumes and …/snapshots.",
     )
     username: Text | None = Field(
-        None, description="Whose key it is; with it, an expired key is told from a wrong one."
+        None, description="Owner of the API key; distinguishes an expired key from a wrong one."
     )
     secret_namespace: DnsLabel = Field(
-        "democratic-csi", description="Where the Secret truenas-api with the key goes."
+        "democratic-csi", description="Namespace of the Secret truenas-api with the API key."
     )
-    insecure: bool = Field(False, description="Accept any certificate.")
+    insecure: bool = Field(False, description="Do not verify the certificate.")
     ca_file: Text | None = Field(None, description="CA that signed its certificate.")
 
 
 class Addons(Section):
-    """What is applied before Flux takes over."""
+    """Add-ons that talops applies before Flux takes over."""
 
     metrics_server: bool = Field(False, description="metrics-server.")
-    nvidia: bool | None = Field(None, description="NVIDIA device plugin; on where GPUs are.")
+    nvidia: bool | None = Field(
+        None, description="NVIDIA device plugin; default: true if a node has GPUs."
+    )
     proxmox_csi: bool = Field(False, description="Credentials secret for the Proxmox CSI plugin.")
     proxmox_ccm: bool = Field(False, description="Credentials secret for the Proxmox CCM.")
 
 
 class GitOps(Section):
-    """How Flux gets in, and where it looks."""
+    """Repository, credentials and installation of Flux."""
 
     url: GitUrl | None = Field(
-        None, description="Address of the repository; that of repository_name on GitHub if absent."
+        None, description="Repository URL; default: repository_name on GitHub."
     )
-    path: Text = Field("kubernetes/flux/cluster", description="Folder that Flux starts from.")
+    path: Text = Field("kubernetes/flux/cluster", description="Folder that Flux syncs.")
     install: Literal["manifest", "cli", "operator"] = Field(
-        "manifest", description="Flux from its release manifest, the flux CLI, or flux-operator."
+        "manifest",
+        description="Install Flux from its manifest, with the flux CLI, or with flux-operator.",
     )
     credentials: Literal["deploy-key", "token"] | None = Field(
-        None, description="For a private repository; by the url if absent: ssh is a deploy key."
+        None, description="For a private repository; default: by the url (ssh: deploy-key)."
     )
     ca_file: Text | None = Field(None, description="CA of a private Git server.")
-    known_hosts: Text | None = Field(None, description="SSH host keys; those of GitHub if absent.")
-    interval: Text = Field("10m", description="How often Flux looks.")
+    known_hosts: Text | None = Field(None, description="SSH host keys; default: those of GitHub.")
+    interval: Text = Field("10m", description="Sync interval of Flux.")
 
 
 class Release(Section):
-    """A chart or manifest instead of, or in addition to, the one that talops pins."""
+    """A chart or manifest that replaces a pinned one, or an additional one."""
 
-    version: Text = Field(description="Version, as its makers write it.")
-    url: Url = Field(description="Where it lies; a chart ends in .tgz.")
+    version: Text = Field(description="Version, as the project writes it.")
+    url: Url = Field(description="Download URL; a chart ends in .tgz.")
     sha256: Sha256 = Field(description="SHA-256 of the file.")
     ca_file: Text | None = Field(None, description="CA of a private mirror.")
 
 
 class DiskSelector(Section):
-    """Which disk Talos installs to, by what it is instead of by its name."""
+    """The disk that Talos installs to, by its properties instead of its name."""
 
     serial: Text | None = Field(None, description="Serial number.")
     model: Text | None = Field(None, description="Model; * matches anything.")

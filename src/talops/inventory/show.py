@@ -1,4 +1,4 @@
-"""The resolved model for people, programs and playbooks."""
+"""Show the resolved inventory as text, JSON or an Ansible inventory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = ("name", "role", "address", "mac", "host", "vmid", "cpu", "memory", "d
 
 
 def as_data(value: Any) -> Any:
-    """Plain values for JSON; secrets show that they are set, and no more."""
+    """Plain values for JSON; for secrets only whether they are set."""
     if isinstance(value, Secret):
         return str(value)
     if isinstance(value, BaseModel):
@@ -54,7 +54,7 @@ def _row(node: Node) -> dict[str, str]:
 
 
 def ansible(cluster: Cluster) -> dict[str, Any]:
-    """Ansible's JSON inventory: the Proxmox hosts to prepare, and the nodes for reference."""
+    """An Ansible inventory in JSON: the Proxmox hosts to prepare, and the nodes for reference."""
     hosts = list(cluster.proxmox.hosts) if cluster.proxmox else []
     return {
         "_meta": {

@@ -1,7 +1,7 @@
-"""One YAML file → plain values that know their place; nothing in it can hurt.
+"""One YAML file → plain values with their positions; safe for any input.
 
-Read with the C parser up to its node tree (quick, with marks), then built here: duplicate keys, odd
-tags and alias bombs are problems with a position instead of surprises.
+The C parser builds the node tree (quick, with positions); the values are built here, so that
+duplicate keys, unknown tags and alias bombs are problems with a position.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES = 10 * 1024 * 1024
-# The slow parser takes a second for this many.
+# The slow parser needs a second for this size.
 SLOW_BYTES = 200_000
-# 1,000 nodes with every key set are some 40,000 values; an alias bomb passes this in no time.
+# 1,000 nodes with every key set are about 40,000 values; an alias bomb exceeds this quickly.
 MAX_VALUES = 200_000
 MAX_DEPTH = 60
 
@@ -35,7 +35,7 @@ _INT = re.compile(r"[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)")
 
 @dataclass
 class Document:
-    """The values of one file; `keys` and `values` say where each stands."""
+    """The values of one file; `keys` and `values` hold the position of each."""
 
     file: str
     data: Any = None
@@ -43,7 +43,7 @@ class Document:
     values: dict[Loc, Position] = field(default_factory=dict)
 
     def key(self, loc: Loc) -> Position:
-        """Where the key stands; for what is not there, the nearest thing around it."""
+        """The position of the key; for a missing key, the nearest value around it."""
         return self.keys.get(loc) or self.value(loc)
 
     def value(self, loc: Loc) -> Position:
@@ -60,7 +60,7 @@ class _StopError(Exception):
 
 
 def read(path: Path, root: Path) -> tuple[Document, list[Problem]]:
-    """Read a file below `root`; whatever is wrong with it comes back as problems."""
+    """Read a file below `root`; all errors are returned as problems."""
     document = Document(path.name)
     try:
         text = _text(path, root)
@@ -84,29 +84,29 @@ def _text(path: Path, root: Path) -> str:
             raise _problem(
                 "outside-tree",
                 here,
-                f"{path.name} is a link that leaves the inventory's directory",
-                "replace the link by the file itself",
+                f"{path.name} is a symlink to a file outside this directory",
+                "replace the symlink with the file",
             )
         if not real.is_file():
-            raise _problem("unreadable", here, f"{path.name} is not a file", "make it a file")
+            raise _problem(
+                "unreadable", here, f"{path.name} is not a file", "replace it with a file"
+            )
         if (size := real.stat().st_size) > MAX_BYTES:
             raise _problem(
                 "too-large",
                 here,
-                f"{path.name} has {size / 1e6:.0f} MB; at most {MAX_BYTES / 1e6:.0f} MB are read",
-                "this does not look like an inventory; keep only cluster and node keys in it",
+                f"{path.name} has {size / 1e6:.0f} MB; the limit is {MAX_BYTES / 1e6:.0f} MB",
+                "keep only cluster and node keys in it",
             )
         raw = real.read_bytes()
     except FileNotFoundError:
-        raise _problem(
-            "missing-file", here, f"there is no {path.name} here", "talops init"
-        ) from None
+        raise _problem("missing-file", here, f"{path.name} does not exist", "talops init") from None
     except OSError as error:
         raise _problem(
             "unreadable",
             here,
             f"cannot read {path.name}: {error.strerror}",
-            f"check the file's permissions: ls -l {path.name}",
+            f"check its permissions: ls -l {path.name}",
         ) from None
     return _decode(raw, path.name)
 
@@ -131,8 +131,8 @@ def _compose(text: str, name: str) -> Any:
         raise _problem(
             "too-deep",
             Position(name, *deepest),
-            f"brackets are nested more than {MAX_DEPTH} deep",
-            "an inventory needs four levels at most",
+            f"brackets are nested more than {MAX_DEPTH} levels deep",
+            "an inventory needs at most four levels",
         )
     try:
         return _parse(text)
@@ -150,9 +150,9 @@ def _compose(text: str, name: str) -> Any:
 
 
 def _parse(text: str) -> Any:
-    """By the C parser; what it refuses is given to the slow one, which knows YAML 1.2 better.
+    """Use the C parser; if it fails, the slow one, which supports more of YAML 1.2.
 
-    In `{mac: aa:bb:cc:dd:ee:ff}` and `[https://host:1]` the C parser takes the colons for keys.
+    In `{mac: aa:bb:cc:dd:ee:ff}` and `[https://host:1]` the C parser treats colons as separators.
     """
     try:
         return YAML(typ="safe", pure=False).compose(text)
@@ -168,7 +168,7 @@ def _parse(text: str) -> Any:
 
 def _yaml_hint(problem: str) -> str:
     if "another document" in problem:
-        return "keep one document in the file: remove the second '---'"
+        return "keep one document per file: remove the second '---'"
     if "cannot start any token" in problem:
         return "indent with spaces, and quote values that start with %, @ or `"
     if "undefined alias" in problem:
@@ -177,7 +177,7 @@ def _yaml_hint(problem: str) -> str:
 
 
 def _deepest_flow(text: str) -> tuple[int, int] | None:
-    """Where flow brackets pass MAX_DEPTH: the C parser would recurse on them without a guard."""
+    """The position where flow brackets exceed MAX_DEPTH: the C parser recurses without a limit."""
     depth = 0
     for match in re.finditer(r"[\[\]{}]", text):
         depth += 1 if match[0] in "[{" else -1
@@ -189,7 +189,7 @@ def _deepest_flow(text: str) -> tuple[int, int] | None:
 
 
 class _Builder:
-    """Node tree → values. Aliases are expanded, but only so far."""
+    """Node tree → values. Aliases are expanded up to a limit."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -204,8 +204,8 @@ class _Builder:
             raise _problem(
                 "alias-bomb",
                 place,
-                "aliases in this file expand to more values than any inventory has",
-                "write the values out instead of repeating them by *alias",
+                "aliases in this file expand to too many values",
+                "write the values instead of repeating them by *alias",
             )
         if isinstance(node, MappingNode):
             return self._mapping(node, loc)
@@ -232,8 +232,8 @@ class _Builder:
                 self._add(
                     "duplicate-key",
                     key_node,
-                    f"key {key!r} is given twice; the first is in line {first.line}",
-                    "keep one of the two",
+                    f"duplicate key {key!r}; first set in line {first.line}",
+                    "remove one of the two",
                 )
                 continue
             self.document.keys[*loc, key] = self._place(key_node)
@@ -246,13 +246,13 @@ class _Builder:
             if isinstance(part, MappingNode):
                 yield part
             else:
-                self._add("yaml", part, "'<<' merges mappings only", "give it a mapping's alias")
+                self._add("yaml", part, "'<<' merges only mappings", "use the alias of a mapping")
 
     def _key(self, node: Any) -> str | None:
         if isinstance(node, ScalarNode) and node.tag == _CORE + "str":
             return str(node.value)
         shown = node.value if isinstance(node, ScalarNode) else "a list or mapping"
-        self._add("yaml", node, f"the key {shown} is not a text", "quote it, or remove the line")
+        self._add("yaml", node, f"the key {shown} is not a string", "quote it, or remove the line")
         return None
 
     def _scalar(self, node: Any, place: Position) -> Any:
@@ -271,8 +271,8 @@ class _Builder:
         self._add(
             "yaml",
             node,
-            f"the tag {node.tag.replace(_CORE, '!!')} is not known here",
-            "write a plain text, number, true, false, list or mapping",
+            f"unknown tag {node.tag.replace(_CORE, '!!')}",
+            "write a plain string, number, true, false, list or mapping",
         )
         self.document.values.setdefault((), place)
         return None
@@ -292,5 +292,5 @@ def _int(text: str) -> int:
 def _float(text: str) -> float | str:
     try:
         return float(text.replace("_", ""))
-    except ValueError:  # .inf and .nan: nothing in an inventory takes them, so the text will do
+    except ValueError:  # .inf and .nan: no inventory key accepts them, so keep the string
         return text

@@ -1,4 +1,4 @@
-"""Which Kubernetes runs on which Talos, and what Talos needs at least."""
+"""Supported Kubernetes versions per Talos version, and the minimum requirements of Talos."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""SOPS and age: nothing sensitive in plain text on a disk or in Git."""
+"""SOPS and age: no sensitive value in plain text on a disk or in Git."""
 
 from __future__ import annotations

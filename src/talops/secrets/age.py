@@ -1,7 +1,7 @@
 """age identities and recipients.
 
-Keys are made here with `cryptography` and not by age-keygen: checking which key opens which file
-needs the recipient of a key anyway, and so sops stays the only tool that has to be installed.
+Keys are generated with `cryptography`, not with age-keygen: checking which key decrypts which file
+requires the recipient of a key anyway, and sops remains the only tool to install.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _IDENTITY, _RECIPIENT = "age-secret-key-", "age"
-# Written above the new key while a rotation is under way, so that an interrupted one is continued.
+# Written above the new key during a rotation, so that an interrupted one can continue. Never
+# change this text: it finds a rotation that another version started.
 ROTATION_MARK = "# talops: rotation to this key is under way"
 
 
 @dataclass(frozen=True)
 class AgeKey:
-    """One X25519 identity; prints as its recipient, never as itself."""
+    """One X25519 identity; prints as its recipient, never as the key."""
 
     identity: Secret
     recipient: str
@@ -40,17 +41,17 @@ class AgeKey:
 
     @classmethod
     def parse(cls, text: str) -> AgeKey:
-        """ValueError, without the text in it, if it is no identity."""
+        """Raise ValueError, without the text, if it is not an identity."""
         prefix, raw = bech32.decode(text.strip())
         if prefix != _IDENTITY:
-            raise ValueError("this is no age secret key")
+            raise ValueError("not an age secret key")
         public = X25519PrivateKey.from_private_bytes(raw).public_key().public_bytes_raw()
         return cls(Secret(text.strip().upper()), bech32.encode(_RECIPIENT, public))
 
 
 @dataclass(frozen=True)
 class KeyRing:
-    """The identities at hand; `rotating_to` is the one that an unfinished rotation leads to."""
+    """The available identities; `rotating_to` is the new one of an unfinished rotation."""
 
     keys: tuple[AgeKey, ...]
     rotating_to: AgeKey | None = None
@@ -77,7 +78,7 @@ def entry(key: AgeKey, *, mark: bool) -> str:
 
 
 def parse_keys(text: str, where: str) -> KeyRing:
-    """The identities of a key file in age's own form; other lines than comments are refused."""
+    """The identities of a key file in the format of age; other lines except comments are errors."""
     keys: list[AgeKey] = []
     rotating_to: AgeKey | None = None
     marked = False
@@ -90,7 +91,7 @@ def parse_keys(text: str, where: str) -> KeyRing:
         keys.append(key)
         rotating_to, marked = (key if marked else rotating_to), False
     if not keys:
-        raise TalopsError("there is no age key in it", where=where, hint="talops secrets init")
+        raise TalopsError("contains no age key", where=where, hint="talops secrets init")
     return KeyRing(tuple(keys), rotating_to)
 
 
@@ -109,13 +110,13 @@ def check_recipients(recipients: Iterable[str]) -> None:
         try:
             prefix, raw = bech32.decode(recipient)
         except ValueError as error:
-            raise TalopsError(f"{recipient!r} is no age recipient: {error}") from None
+            raise TalopsError(f"{recipient!r} is not an age recipient: {error}") from None
         if prefix != _RECIPIENT or len(raw) != 32:  # noqa: PLR2004  (the size of an X25519 key)
-            raise TalopsError(f"{recipient!r} is no age recipient")
+            raise TalopsError(f"{recipient!r} is not an age recipient")
 
 
 def key_of_line(line: str) -> AgeKey | None:
-    """None if the line is empty or a comment; ValueError, without its text, if it is no key."""
+    """None for an empty line or a comment; ValueError, without the text, if it is not a key."""
     if not line.strip() or line.lstrip().startswith("#"):
         return None
     return AgeKey.parse(line)
@@ -126,7 +127,7 @@ def _identity(line: str, where: str) -> AgeKey | None:
         return key_of_line(line)
     except ValueError as error:
         raise TalopsError(
-            f"this line is no age secret key: {error}",
+            f"this line is not an age secret key: {error}",
             where=where,
-            hint="one AGE-SECRET-KEY-1… per line, as age-keygen writes it",
+            hint="write one AGE-SECRET-KEY-1… per line, like age-keygen",
         ) from None

@@ -1,4 +1,4 @@
-"""Bech32 (BIP 173), the writing of age keys: a readable prefix, 5-bit letters, a checksum."""
+"""Bech32 (BIP 173), the encoding of age keys: a readable prefix, 5-bit letters, a checksum."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def encode(prefix: str, data: bytes) -> str:
 
 
 def decode(text: str) -> tuple[str, bytes]:
-    """Prefix and data; ValueError for a mistyped or cut-off text."""
+    """Prefix and data; ValueError for a mistyped or truncated text."""
     if text not in (text.lower(), text.upper()):
         raise ValueError("upper and lower case are mixed")
     prefix, mark, body = text.lower().rpartition("1")
     if not mark or len(body) < _CHECKSUM_LETTERS or set(body) - set(LETTERS):
-        raise ValueError("this is no bech32 text")
+        raise ValueError("not bech32")
     words = [LETTERS.index(letter) for letter in body]
     if _polymod([*_expand(prefix), *words]) != 1:
-        raise ValueError("the checksum is wrong: mistyped or cut off")
+        raise ValueError("the checksum is wrong: mistyped or truncated")
     return prefix, bytes(_regroup(words[:-_CHECKSUM_LETTERS], 5, 8, pad=False))
 
 

@@ -1,4 +1,4 @@
-"""`talops secrets check`: plain secrets, files that cannot be opened, stale recipients."""
+"""`talops secrets check`: plain secrets, files that cannot be decrypted, stale recipients."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from talops.secrets.sops import Sops
 
 AT_ONCE = 4
-# Names and ids are kept beside the secrets but may be said aloud.
+# Names and ids are stored with the secrets but are not secret.
 _NO_SECRET = ("_id", "_username")
 
 HOOK = """\
 #!/bin/sh
-# Written by talops secrets init: no plain secret gets into a commit.
+# Written by talops secrets init: keeps plain secrets out of commits.
 exec talops secrets check --staged
 """
 
 
 async def check_repository(sops: Sops) -> list[Finding]:
-    """Everything that is wrong, in one go."""
+    """Report every finding at once."""
     root = sops.root
     names = await tracked_files(root)
     texts = {name: text for name in names if (text := read_text(root, name)) is not None}
@@ -44,7 +44,7 @@ async def check_repository(sops: Sops) -> list[Finding]:
 
 
 async def check_staged(sops: Sops) -> list[Finding]:
-    """What the next commit would add: quick enough for a hook, and needs no key."""
+    """Check what the next commit adds: quick enough for a hook, and without a key."""
     texts = await staged_files(sops.root)
     known = await _known_values(sops) if sops.keys else {}
     return _plain(texts, known)
@@ -56,13 +56,13 @@ def _plain(texts: Mapping[str, str], known: Mapping[str, Secret]) -> list[Findin
         try:
             sealed = is_encrypted_name(name) and recipients_of(text, name) is not None
         except TalopsError as error:
-            findings.append(Finding("cannot open", name, error.what, "take it from Git again"))
+            findings.append(Finding("cannot open", name, error.what, "restore it from Git"))
             continue
         if sealed:
             continue
         findings += scan(name, text, known)
         if is_encrypted_name(name):
-            what = "is named as encrypted and is not"
+            what = "is named like an encrypted file but is not encrypted"
             findings.append(Finding("plain secret", name, what, "sops encrypt --in-place"))
     return findings
 
@@ -70,7 +70,7 @@ def _plain(texts: Mapping[str, str], known: Mapping[str, Secret]) -> list[Findin
 async def _known_values(sops: Sops) -> dict[str, Secret]:
     try:
         values = await Vault.of(sops).read()
-    except TalopsError:  # reported by name among the files that cannot be opened
+    except TalopsError:  # reported by name with the files that cannot be decrypted
         values = {}
     known = {name: value for name, value in values.items() if not name.endswith(_NO_SECRET)}
     for key in sops.keys.keys if sops.keys else ():
@@ -82,7 +82,7 @@ async def _opened(sops: Sops, names: list[str]) -> list[Finding]:
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(name: str) -> Finding | None:
-        if _recipients_or_none(sops.root, name) is None:  # plain, and reported as such
+        if _recipients_or_none(sops.root, name) is None:  # not encrypted, reported as such
             return None
         async with gate:
             try:
@@ -100,7 +100,7 @@ def _recipients(root: Path, names: list[str]) -> list[Finding]:
     rules = load_rules(root)
     if rules is None:
         hint = "talops secrets init"
-        return [Finding("no rule", RULES_FILE, "there is no .sops.yaml", hint)] if names else []
+        return [Finding("no rule", RULES_FILE, ".sops.yaml does not exist", hint)] if names else []
     found = (_stale(root, rules, name) for name in names)
     return [finding for finding in found if finding]
 
@@ -115,8 +115,8 @@ def _stale(root: Path, rules: Rules, name: str) -> Finding | None:
     if have == want:
         return None
     extra, missing = sorted(have - want), sorted(want - have)
-    parts = [f"is for {', '.join(extra)}, who is not in .sops.yaml"] if extra else []
-    parts += [f"is not for {', '.join(missing)}"] if missing else []
+    parts = [f"is encrypted for {', '.join(extra)}, not listed in .sops.yaml"] if extra else []
+    parts += [f"is not encrypted for {', '.join(missing)}"] if missing else []
     hint = "talops secrets rotate --recipients-only"
     return Finding("stale recipients", name, "; ".join(parts), hint)
 

@@ -1,4 +1,4 @@
-"""Which files of the repository Git knows, and what it is about to commit."""
+"""The files that Git tracks, and the content of the next commit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from talops.errors import ToolError
 
 _NO_REPOSITORY = 128
-# Where no Git is, these are not looked into; the private files are what Git would ignore.
+# Without Git these are skipped; the private files are those that Git would ignore.
 _NOT_OURS = {".git", ".talops", ".venv", ".terraform", "node_modules"}
 _PRIVATE = {"age.key", "kubeconfig", "talosconfig"}
 
 
 async def tracked_files(root: Path) -> list[str]:
-    """What Git tracks; everything below `root` where there is no repository."""
+    """Tracked files; without a repository every file below `root`."""
     return await _listed(root, "--cached")
 
 
@@ -25,11 +25,11 @@ async def known_files(root: Path) -> list[str]:
 
 
 async def staged_files(root: Path) -> dict[str, str]:
-    """Path and text of what the next commit adds or changes; binary files are left out."""
+    """Path and text of the files that the next commit adds or changes, except binary files."""
     words = ("diff", "--cached", "--name-only", "--diff-filter=ACMR", "--relative", "-z")
     code, out = await _git(root, *words)
     if code:
-        raise ToolError("this is no Git repository", where=str(root), hint="git init")
+        raise ToolError("not a Git repository", where=str(root), hint="git init")
     texts: dict[str, str] = {}
     for name in _split(out):
         code, content = await _git(root, "show", f":./{name}")
@@ -39,7 +39,7 @@ async def staged_files(root: Path) -> dict[str, str]:
 
 
 async def hooks_directory(root: Path) -> Path | None:
-    """None outside of a repository, and where hooks are shared with other repositories."""
+    """None outside a repository, and if hooks are shared with other repositories."""
     code, out = await _git(root, "rev-parse", "--git-common-dir", "--git-path", "hooks")
     if code:
         return None
@@ -52,7 +52,7 @@ def _real(path: Path) -> Path:
 
 
 def read_text(root: Path, name: str) -> str | None:
-    """None for a binary file, a link or one that is tracked and gone."""
+    """None for a binary file, a symlink or a tracked file that does not exist."""
     path = root / name
     if path.is_symlink() or not path.is_file():
         return None
@@ -80,7 +80,7 @@ def _split(out: bytes) -> list[str]:
 
 
 async def _git(root: Path, *words: str) -> tuple[int, bytes]:
-    """The environment is inherited: inside a hook Git says there which index it means."""
+    """The environment is inherited: inside a hook Git uses it to pass the index."""
     try:
         process = await asyncio.create_subprocess_exec(
             "git",

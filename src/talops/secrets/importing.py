@@ -1,4 +1,4 @@
-"""Moving credentials out of cluster.yaml, byte for byte everything else left as it is."""
+"""Move credentials out of cluster.yaml; every other byte stays unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Found:
-    """A credential in the inventory and the lines it takes up (first, and the one after it)."""
+    """A credential in the inventory and its lines (first, and the one after the last)."""
 
     name: str
     value: Secret
@@ -29,7 +29,7 @@ class Found:
 
 
 async def import_credentials(vault: Vault, inventory: Path) -> list[str]:
-    """Encrypt first, prove it, and only then take the lines out; the names that were moved."""
+    """Encrypt, verify, then remove the lines; returns the moved names."""
     text = _read(inventory)
     found = find_credentials(text, str(inventory))
     if not found:
@@ -39,7 +39,7 @@ async def import_credentials(vault: Vault, inventory: Path) -> list[str]:
     await vault.write({item.name: item.value for item in found})
     stored = await vault.read()
     if any(stored.get(item.name) != item.value for item in found):
-        raise TalopsError("the encrypted file does not read back", where=str(vault.file))
+        raise TalopsError("the encrypted file cannot be read back", where=str(vault.file))
     write_atomic(inventory, without_lines(text, found), mode=mode_of(inventory))
     return [item.name for item in found]
 
@@ -54,7 +54,7 @@ def _read(inventory: Path) -> str:
 def find_credentials(text: str, where: str) -> list[Found]:
     """The known names at the top level that have a value."""
     try:
-        # The round-trip loader would put marks into folded text.
+        # The round-trip loader would add marks to folded text.
         root: Any = YAML(typ="safe", pure=True).compose(text)
     except YAMLError as error:
         raise InventoryError(f"cannot be parsed: {error}", where=where) from None
@@ -89,7 +89,7 @@ def _prove(before: str, after: str, names: set[str]) -> None:
     ):
         raise TalopsError(
             "the credentials share lines with other keys",
-            hint="write each of them on a line of its own, then run this again",
+            hint="write each credential on its own line, then run the same command again",
         )
 
 
@@ -97,7 +97,7 @@ def _refuse_contradictions(found: list[Found], held: dict[str, Secret], inventor
     for item in found:
         if item.name in held and held[item.name] != item.value:
             raise TalopsError(
-                f"{item.name} is here and in the encrypted file, with different values",
+                f"{item.name} has different values here and in the encrypted file",
                 where=f"{inventory}:{item.first + 1}",
-                hint=f"remove the wrong one: this line, or talops secrets set {item.name}",
+                hint=f"remove this line, or correct the other: talops secrets set {item.name}",
             )

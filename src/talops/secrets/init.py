@@ -1,4 +1,4 @@
-"""`talops secrets init`: key, rules, ignore file, credentials and hook, each only if missing."""
+"""`talops secrets init`: create key, rules, .gitignore, credentials and hook if missing."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from talops.secrets.sops import Sops
 
 KEY_FILE = "age.key"
-# The last is what a killed write of the key leaves on a file system without nameless files.
+# The last one is the temporary file of a killed write on a file system without O_TMPFILE.
 _IGNORED = (KEY_FILE, "kubeconfig", "talosconfig", f".{KEY_FILE}.*")
 
 
 @dataclass(frozen=True)
 class Made:
-    """What was made now; the rest was there."""
+    """The files that were created; the others existed."""
 
     recipient: str
     files: tuple[str, ...]
@@ -48,7 +48,7 @@ async def init(
     _make_rules(sops.root, [recipient, *others], keys, made)
     vault = Vault.of(sops)
     if not vault.file.exists():
-        # The one value that nobody else knows: made here, never shown.
+        # The only value without another source: generated here, never shown.
         await vault.write({"state_encryption_passphrase": Secret(secrets.token_urlsafe(32))})
         made.append(str(vault.file.relative_to(sops.root)))
     if hook:
@@ -57,7 +57,7 @@ async def init(
 
 
 def find_keys(key_file: Path, text: Secret | None = None) -> KeyRing | None:
-    """The key from the environment's text if there is one, else from the file."""
+    """The key from the environment if set, otherwise from the file."""
     if text:
         from talops.secrets.age import parse_keys
 
@@ -80,9 +80,9 @@ def _make_rules(root: Path, recipients: list[str], keys: KeyRing, made: list[str
         made.append(RULES_FILE)
     elif not rules.recipients & keys.recipients:
         raise TalopsError(
-            f"it does not name the age key at hand ({recipients[0]})",
+            f"does not list the recipient of the current age key ({recipients[0]})",
             where=str(root / RULES_FILE),
-            hint="put the key that it names into age.key, or add this recipient to it",
+            hint="put the listed key into age.key, or add this recipient",
         )
 
 
@@ -98,7 +98,7 @@ def _ignore(root: Path, made: list[str]) -> None:
 
 async def _install_hook(root: Path, made: list[str]) -> None:
     folder = await hooks_directory(root)
-    if folder is None or (folder / "pre-commit").exists():  # no Git, or a hook of the user's own
+    if folder is None or (folder / "pre-commit").exists():  # no Git, or a hook of the user
         return
     write_atomic(folder / "pre-commit", HOOK, mode=PRIVATE | 0o155)
     made.append("pre-commit hook")

@@ -1,10 +1,10 @@
-"""The key file of a rotation, changed in place: at no moment is there a second file with a key.
+"""The key file of a rotation, changed in place: there is never a second file with a key.
 
-To replace a file in one step, a second name is needed until that step; a process that is killed
-right before it leaves a key under a name that nobody knows. Both changes that a rotation makes
-can do without: the new key is written behind the old ones, and at the end every old one is struck
-out by a comment of the same length. Each is one write within a page of memory, which no signal
-can interrupt; should the power fail in it, the key that counts is not among the bytes that change.
+An atomic replace needs a second file until the rename; a process that is killed right before it
+leaves a key in a temporary file. A rotation avoids this: it appends the new key, and at the end
+overwrites every old key with a comment of the same length. Each is one write within a page of
+memory, which no signal can interrupt; a power failure during it cannot damage the key in use,
+because its bytes do not change.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DONE = "# talops: rotated to this key"
 
 
 def add(path: Path, new: AgeKey) -> None:
-    """From here on a rotation to `new` is under way; the keys before it stay as they are."""
+    """Start a rotation to `new`; the existing keys stay unchanged."""
     with _opened(path) as file:
         before = _content(file)
         gap = b"" if before.endswith(b"\n") else b"\n"
@@ -33,7 +33,7 @@ def add(path: Path, new: AgeKey) -> None:
 
 
 def keep_only(path: Path, new: AgeKey) -> None:
-    """The rotation is over: every other key becomes a comment that tells which one it was."""
+    """Finish the rotation: replace every other key with a comment that names its recipient."""
     with _opened(path) as file:
         lines = _content(file).splitlines(keepends=True)
         _write(file, 0, b"".join(_without_others(line, new) for line in lines))

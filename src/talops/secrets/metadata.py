@@ -1,4 +1,4 @@
-"""What an encrypted file says about itself without being opened."""
+"""Metadata of an encrypted file, readable without a key."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _DOTENV_RECIPIENT = re.compile(
 
 
 def is_encrypted_name(path: Path | str) -> bool:
-    """Whether the name promises an encrypted file."""
+    """Whether the file name is that of an encrypted file."""
     return bool(_ENCRYPTED_NAME.search(str(path)))
 
 
 def recipients_of(text: str, name: str) -> frozenset[str] | None:
-    """The age recipients of an encrypted text; None if it is not encrypted at all."""
+    """The age recipients of an encrypted text; None if it is not encrypted."""
     if name.endswith((".env", ".ini")):
         found = frozenset(_DOTENV_RECIPIENT.findall(text))
         return found or None
@@ -47,7 +47,7 @@ def _sops_block(text: str, name: str) -> Any:
         if name.endswith(".json"):
             document = json.loads(text)
         else:
-            # Several documents of one encrypted file carry the same block; the last is enough.
+            # All documents of an encrypted file contain the same block; the last is enough.
             document = quickyaml.load_all(text)[-1:]
             document = document[0] if document else None
     except (YAMLError, ValueError) as error:

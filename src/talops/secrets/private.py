@@ -1,4 +1,4 @@
-"""A directory in memory for plain text that an editor must see; gone on any exit."""
+"""A directory in memory for the plain text of an editor; removed on any exit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PREFIX = "talops-edit-"
 
 @contextlib.contextmanager
 def private_directory(candidates: Iterable[Path]) -> Iterator[Path]:
-    """A new 0700 directory on the first candidate that lives in memory."""
+    """A new 0700 directory on the first candidate that is in memory."""
     base = _in_memory(candidates)
     _sweep(base)
     path = Path(tempfile.mkdtemp(dir=base, prefix=f"{PREFIX}{os.getpid()}-"))
@@ -32,7 +32,7 @@ def private_directory(candidates: Iterable[Path]) -> Iterator[Path]:
 
 
 def filesystem_of(path: Path, mounts: str) -> str:
-    """The file system type that `path` lies on, from the text of /proc/self/mounts."""
+    """The file system type of `path`, from the text of /proc/self/mounts."""
     best, kind = "", ""
     for line in mounts.splitlines():
         _, mount, name, *_ = line.split()
@@ -50,13 +50,13 @@ def _in_memory(candidates: Iterable[Path]) -> Path:
         if usable and filesystem_of(path.resolve(), mounts) in {"tmpfs", "ramfs"}:
             return path
     raise TalopsError(
-        "there is no directory in memory to edit in: plain text would reach a disk",
+        "no in-memory directory found: the editor would write plain text to a disk",
         hint="mount a tmpfs on /dev/shm, or set single values with talops secrets set",
     )
 
 
 def _sweep(base: Path) -> None:
-    """Remove what a killed talops and its killed guard left behind."""
+    """Remove directories of a killed talops whose guard was killed as well."""
     for path in base.glob(f"{PREFIX}*"):
         pid = path.name.removeprefix(PREFIX).split("-", maxsplit=1)[0]
         with contextlib.suppress(FileNotFoundError):  # another edit has just ended

@@ -1,12 +1,12 @@
-"""A new age key: every file is proven with it before the old one is dropped.
+"""Rotate the age key: every file is verified with the new key before the old one is removed.
 
-1. key file: the new key added        from here on either opens everything, whatever happens
-2. every file: new recipient added    each copy is read with the new key alone, then put in place
-3. .sops.yaml: new for old
-4. every file: old recipient removed  each copy is read with the new key alone, then put in place
-5. key file: the old keys struck out
+1. key file: add the new key             from now on the key file decrypts every file
+2. every file: add the new recipient     verify each copy with the new key, then replace the file
+3. .sops.yaml: replace the old recipient
+4. every file: remove the old recipient  verify each copy with the new key, then replace the file
+5. key file: remove the old keys
 
-Interrupted anywhere, the same command finds the mark in the key file and continues.
+After an interruption the same command finds the mark in the key file and continues.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Rotated:
 
 
 async def rotate(sops: Sops, key_file: Path, emit: Emit) -> Rotated:
-    """Replace the keys of `key_file` by a new one, in every encrypted file of the repository."""
+    """Replace the keys in `key_file` with a new one, in every encrypted file of the repository."""
     ring = _begin(key_file, emit)
     new = ring.rotating_to
     assert new
@@ -52,16 +52,16 @@ async def rotate(sops: Sops, key_file: Path, emit: Emit) -> Rotated:
     gone = tuple(key.recipient for key in old)
     for file in files:
         await _for_recipients(both, file, ring.only(new), remove=gone)
-        emit(Note(f"{file.relative_to(sops.root)}: now for {new.recipient}"))
+        emit(Note(f"{file.relative_to(sops.root)}: encrypted for {new.recipient}"))
     keyfile.keep_only(key_file, new)
     return Rotated(gone, new.recipient, tuple(str(f.relative_to(sops.root)) for f in files))
 
 
 async def follow_rules(sops: Sops, emit: Emit) -> list[str]:
-    """Encrypt every file for exactly the recipients that .sops.yaml names; the files changed."""
+    """Encrypt every file for exactly the recipients in .sops.yaml; returns the changed files."""
     rules = load_rules(sops.root)
     if rules is None or sops.keys is None:
-        raise TalopsError("there is no .sops.yaml or no age key", hint="talops secrets init")
+        raise TalopsError(".sops.yaml or the age key does not exist", hint="talops secrets init")
     changed: list[str] = []
     for file in await encrypted_files(sops.root):
         name = str(file.relative_to(sops.root))
@@ -70,19 +70,19 @@ async def follow_rules(sops: Sops, emit: Emit) -> list[str]:
             continue
         if not want & sops.keys.recipients:
             raise TalopsError(
-                "after this the key at hand could not open the file any more",
+                "the current key could no longer decrypt this file",
                 where=name,
                 hint="add its recipient to .sops.yaml",
             )
         add, remove = tuple(sorted(want - have)), tuple(sorted(have - want))
         await _for_recipients(sops, file, sops.keys, add=add, remove=remove)
-        emit(Note(f"{name}: now for {', '.join(sorted(want))}"))
+        emit(Note(f"{name}: encrypted for {', '.join(sorted(want))}"))
         changed.append(name)
     return changed
 
 
 async def encrypted_files(root: Path) -> list[Path]:
-    """Every file of the repository that is encrypted, new ones included."""
+    """Every encrypted file of the repository, including new ones."""
     files = [root / name for name in await known_files(root) if is_encrypted_name(name)]
     return [file for file in files if file.is_file() and read_recipients(file) is not None]
 
@@ -90,9 +90,7 @@ async def encrypted_files(root: Path) -> list[Path]:
 def _begin(key_file: Path, emit: Emit) -> KeyRing:
     ring = load_keys(key_file)
     if ring is None:
-        raise TalopsError(
-            "there is no key to rotate", where=str(key_file), hint="talops secrets init"
-        )
+        raise TalopsError("no key to rotate", where=str(key_file), hint="talops secrets init")
     if ring.rotating_to:
         emit(Note(f"continuing the rotation to {ring.rotating_to.recipient}"))
         return ring
@@ -118,7 +116,7 @@ async def _for_recipients(
     with replacing(file) as copy:
         await sops.change_recipients(copy, add=add, remove=remove)
         if await replace(sops, keys=proof).decrypt(copy) != before:
-            raise TalopsError("the new file does not read back as the old one", where=str(file))
+            raise TalopsError("the new file does not decrypt to the same content", where=str(file))
 
 
 def _change_rules(root: Path, old: tuple[AgeKey, ...], new: AgeKey) -> None:

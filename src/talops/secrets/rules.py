@@ -1,4 +1,4 @@
-"""`.sops.yaml`: which file is encrypted how, and for whom."""
+"""`.sops.yaml`: how each file is encrypted, and for which recipients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE = ".sops.yaml"
-# Path, and what sops does with it. Comments in the generated file say why.
+# Rules by path. The comments become part of the generated file.
 _TEMPLATE = """\
 # Who can read the secrets of this repository. Change recipients with: talops secrets rotate
 creation_rules:
@@ -46,12 +46,12 @@ class Rule:
 
 @dataclass(frozen=True)
 class Rules:
-    """The creation rules, in order: the first whose expression matches counts."""
+    """The creation rules, in order: the first that matches applies."""
 
     rules: tuple[Rule, ...]
 
     def recipients_for(self, relative: str) -> frozenset[str] | None:
-        """Who a file at this path is meant for; None if no rule covers it."""
+        """The recipients of a file at this path; None if no rule matches."""
         for rule in self.rules:
             if re.search(rule.path_regex, relative):
                 return rule.recipients
@@ -67,7 +67,7 @@ def rules_text(recipients: Sequence[str]) -> str:
 
 
 def load_rules(root: Path) -> Rules | None:
-    """None if there is no .sops.yaml."""
+    """None if .sops.yaml does not exist."""
     file = root / FILE
     try:
         document = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
@@ -77,12 +77,12 @@ def load_rules(root: Path) -> Rules | None:
         raise TalopsError(f"cannot be read: {error}", where=str(file)) from error
     entries = document.get("creation_rules") if isinstance(document, dict) else None
     if not isinstance(entries, list):
-        raise TalopsError("there are no creation_rules in it", where=str(file))
+        raise TalopsError("contains no creation_rules", where=str(file))
     return Rules(tuple(Rule(str(e.get("path_regex") or ""), _recipients(e)) for e in entries))
 
 
 def replace_recipient(text: str, old: Iterable[str], new: str) -> str:
-    """The same text with the new recipient in the place of the old ones, each listed once."""
+    """The same text with the new recipient instead of the old ones, each listed once."""
     for recipient in old:
         text = text.replace(recipient, new)
     twice = re.compile(rf"{new}\s*,\s*(?={new})")
@@ -90,7 +90,7 @@ def replace_recipient(text: str, old: Iterable[str], new: str) -> str:
 
 
 def _recipients(entry: dict[str, object]) -> frozenset[str]:
-    """Both writings: `age: a,b` (or a list), and key_groups."""
+    """Both forms: `age: a,b` (or a list), and key_groups."""
     found: set[str] = set()
     groups = entry.get("key_groups")
     for source in [entry, *(groups if isinstance(groups, list) else [])]:

@@ -1,4 +1,4 @@
-"""Finds plain secrets in a text; says where and what kind, never the value."""
+"""Find plain secrets in a text; report position and kind, never the value."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ _CREDENTIAL = re.compile(
     flags=re.IGNORECASE,
 )
 _SETTINGS = (".yaml", ".yml", ".tfvars", ".env", ".json", ".envrc")
-# Nothing, a comment, encrypted, a place where something is filled in later, or the beginning of
-# something that is no text, as in a JSON Schema.
+# Empty, a comment, encrypted, a placeholder, or the start of a structure, as in a JSON Schema.
 _EMPTY = re.compile(
     r"^[\"']?(?:|null|~|#.*|ENC\[.*|\$.*|var\..*|<.*|\{\{.*|\*+|[\[{])[\"']?,?(?:\s+#.*)?$"
 )
@@ -53,7 +52,7 @@ _EMPTY = re.compile(
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is not right with a file, and what to do about it."""
+    """One problem of a file, and how to fix it."""
 
     kind: str
     file: str
@@ -70,7 +69,7 @@ class Finding:
 
 
 def scan(name: str, text: str, known: Mapping[str, Secret]) -> Iterator[Finding]:
-    """Every plain secret in an unencrypted text; `known` are values that must appear nowhere."""
+    """Every plain secret in an unencrypted text; `known` are values that must not appear."""
     for number, line in enumerate(text.splitlines(), start=1):
         if ALLOW in line:
             continue
@@ -107,7 +106,7 @@ def _kubernetes_secrets(name: str, text: str) -> Iterator[Finding]:
         return
     try:
         documents = list(YAML(typ="safe", pure=True).load_all(text))
-    except YAMLError:  # a template; the lines were looked at
+    except YAMLError:  # a template; its lines have been scanned
         return
     for document in documents:
         if isinstance(document, dict) and document.get("kind") == "Secret":

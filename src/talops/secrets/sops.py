@@ -1,4 +1,4 @@
-"""Runs the sops program: plain text only in pipes, the key only in memory."""
+"""Run the sops program: plain text only in pipes, the key only in memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Exit codes that sops documents in its source.
 _NO_KEY, _MAC_MISMATCH, _UNCHANGED = 128, 51, 200
-# Where sops would look for other keys: it must use exactly the key it was given.
+# Variables from which sops reads other keys: it must use only the key it is given.
 _NOWHERE = "/nonexistent"
 
 
@@ -39,7 +39,7 @@ class Sops:
         return out
 
     async def decrypt_text(self, text: str, file: Path) -> str:
-        """As `decrypt`, for what is going to be the content of `file`."""
+        """Like `decrypt`, for the future content of `file`."""
         words = ["decrypt", "--filename-override", str(file)]
         code, out, err = await self._run(words, stdin=text, keys=self.keys)
         if code:
@@ -47,7 +47,7 @@ class Sops:
         return out
 
     async def encrypt(self, text: str, file: Path) -> str:
-        """The encrypted text that belongs into `file`, by the rule of .sops.yaml for its path."""
+        """The encrypted text for `file`, by the rule of .sops.yaml for its path."""
         relative = file.relative_to(self.root)
         words = ["encrypt", "--filename-override", str(relative)]
         code, out, err = await self._run(words, stdin=text)
@@ -55,12 +55,12 @@ class Sops:
             raise ToolError(
                 f"sops cannot encrypt: {_last_line(err)}",
                 where=str(file),
-                hint="talops secrets check tells what is wrong with .sops.yaml",
+                hint="talops secrets check",
             )
         return out
 
     async def set_value(self, file: Path, key: str, json_value: str) -> None:
-        """Change one value of an encrypted file in place; the others keep their ciphertext."""
+        """Change one value of an encrypted file in place; other values keep their ciphertext."""
         words = ["set", "--value-stdin", str(file), f'["{key}"]']
         code, _, err = await self._run(words, stdin=json_value, keys=self.keys)
         if code:
@@ -69,7 +69,7 @@ class Sops:
     async def change_recipients(
         self, file: Path, *, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> None:
-        """Encrypt anew, with a new data key, for other recipients; in place."""
+        """Encrypt again in place, with a new data key, for other recipients."""
         words = ["rotate", "--in-place"]
         words += ["--add-age", ",".join(add)] if add else []
         words += ["--rm-age", ",".join(remove)] if remove else []
@@ -78,7 +78,7 @@ class Sops:
             raise self._refusal(file, code, err)
 
     async def edit(self, file: Path, environment: Mapping[str, str]) -> bool:
-        """Let the user's editor loose on the plain text; False if nothing was changed."""
+        """Open the plain text in the user's editor; False if nothing was changed."""
         with self._environment(self.keys) as (own, descriptors):
             process = await asyncio.create_subprocess_exec(
                 str(self.program),
@@ -96,7 +96,7 @@ class Sops:
     async def version(self) -> str:
         code, out, err = await self._run(["--version"])
         if code:
-            raise ToolError(f"sops does not run: {_last_line(err)}", where=str(self.program))
+            raise ToolError(f"cannot run sops: {_last_line(err)}", where=str(self.program))
         return out.split()[1] if len(out.split()) > 1 else out.strip()
 
     async def _run(
@@ -128,7 +128,7 @@ class Sops:
     def _environment(
         self, keys: KeyRing | None
     ) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
-        """The key goes over a nameless file in memory: not in argv, environment or file system."""
+        """Pass the key in a memfd: not in argv, environment or file system."""
         environment = {"SOPS_DISABLE_VERSION_CHECK": "1", "HOME": _NOWHERE}
         if keys is None:
             yield environment, ()
@@ -146,20 +146,20 @@ class Sops:
             return self._no_key(file, text)
         if code == _MAC_MISMATCH:
             return ToolError(
-                "the encrypted file was changed by hand: its MAC does not fit",
+                "the encrypted file was edited by hand: its MAC does not match",
                 where=str(file),
-                hint="take it from Git again, then change it with talops secrets edit",
+                hint="restore it from Git, then change it with talops secrets edit",
             )
         return ToolError(f"sops failed: {_last_line(err) or f'exit code {code}'}", where=str(file))
 
     def _no_key(self, file: Path, text: str | None) -> DeniedError:
         found = read_recipients(file) if text is None else recipients_of(text, file.name)
-        wanted = ", ".join(sorted(found or ())) or "nobody"
+        wanted = ", ".join(sorted(found or ())) or "no age recipient"
         have = ", ".join(sorted(self.keys.recipients)) if self.keys else "no key"
         return DeniedError(
-            f"the age key at hand cannot open it: it is for {wanted}, at hand is {have}",
+            f"cannot decrypt with the current age key ({have}): encrypted for {wanted}",
             where=str(file),
-            hint="put the right key into age.key or name it in SOPS_AGE_KEY_FILE",
+            hint="put the matching key into age.key, or set SOPS_AGE_KEY_FILE",
         )
 
 

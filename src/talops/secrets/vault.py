@@ -1,4 +1,4 @@
-"""`infrastructure/secrets.sops.yaml`: the credentials of talops, one flat encrypted map."""
+"""`infrastructure/secrets.sops.yaml`: the credentials of talops in one flat encrypted map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from talops.secrets.sops import Sops
 
 FILE = Path("infrastructure/secrets.sops.yaml")
-# The names that talops itself looks for; others may be kept here too.
+# The names that talops uses; other names are allowed.
 KNOWN = (
     "proxmox_api_token_id",
     "proxmox_api_token_secret",
@@ -46,13 +46,13 @@ class Vault:
         return cls(sops, sops.root / FILE)
 
     async def read(self) -> dict[str, Secret]:
-        """Every value; an encrypted file that is not there yet holds none."""
+        """Every value; none if the encrypted file does not exist yet."""
         if not self.file.exists():
             return {}
         return self._parse(await self.sops.decrypt(self.file))
 
     def _parse(self, text: str) -> dict[str, Secret]:
-        """Values as they are written: 007 and yes are no number and no boolean here."""
+        """Values as they are written: 007 and yes stay strings."""
         root: Any = YAML(typ="safe", pure=True).compose(text)
         if root is None:
             return {}
@@ -60,11 +60,11 @@ class Vault:
             isinstance(value, ScalarNode) for _, value in root.value
         )
         if not flat:
-            raise TalopsError("this must be a flat map of names to values", where=str(self.file))
+            raise TalopsError("not a flat map of names to values", where=str(self.file))
         return {key.value: Secret(value.value) for key, value in root.value}
 
     async def write(self, values: Mapping[str, Secret]) -> list[str]:
-        """Set these values and prove that they can be read; the names that changed."""
+        """Set these values and verify that they can be read; returns the changed names."""
         before = await self.read()
         changed = [name for name, value in values.items() if before.get(name) != value]
         if not changed:
@@ -86,15 +86,17 @@ class Vault:
 
     def _prove(self, text: str, wanted: Mapping[str, Secret]) -> None:
         if self._parse(text) != wanted:
-            raise TalopsError("the new file does not read back as written", where=str(self.file))
+            raise TalopsError(
+                "the new file does not decrypt to what was written", where=str(self.file)
+            )
 
 
 @contextlib.contextmanager
 def replacing(file: Path) -> Iterator[Path]:
-    """A copy to work on; it takes the file's place in one step if the body succeeds."""
+    """A working copy that atomically replaces the file if the body succeeds."""
     for leftover in file.parent.glob(f".{file.name}.*{file.suffix}"):
         leftover.unlink(missing_ok=True)
-    # The same suffix: sops tells the format by it. The copy is as encrypted as the original.
+    # Same suffix: sops detects the format by it. The copy is encrypted like the original.
     copy = file.with_name(f".{file.name}.{secrets.token_hex(4)}{file.suffix}")
     try:
         shutil.copy2(file, copy)

@@ -1,4 +1,4 @@
-"""What must hold across values. One small function per rule; each has cases in tests/cases."""
+"""Rules across values. One small function per rule; each has cases in tests/cases."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MODULES = (
 
 
 def rule(name: str, severity: Severity = Severity.ERROR) -> Callable[[Rule], Rule]:
-    """Register a check; it yields (where, what, hint) for each thing that is wrong."""
+    """Register a check; it yields (where, what, hint) for each problem."""
 
     def register(check: Rule) -> Rule:
         _RULES.append((name, severity, check))
@@ -38,7 +38,7 @@ PROXMOX_KEYS = ("proxmox_api_url", "proxmox_node")
 
 
 def is_bare_metal(inventory: Inventory) -> bool:
-    """Neither key is given; one that was refused still says what was meant."""
+    """Neither key is set; an invalid value counts as set."""
     return not any(inventory.at.gives(key) for key in PROXMOX_KEYS)
 
 

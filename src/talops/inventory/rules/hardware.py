@@ -1,4 +1,4 @@
-"""Memory, disks, firmware, TPM, GPUs, guest agent: what Talos needs of a machine."""
+"""Memory, disks, firmware, TPM, GPUs, guest agent: the requirements of Talos."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _advanced(inv: Inventory) -> VmAdvanced:
 
 
 def _size_place(inv: Inventory, index: int, node: NodeFile, key: str) -> Position:
-    """Where the value that counts stands: node, role or global."""
+    """The position of the effective value: node, role or global."""
     if ("nodes", index, f"vm_{key}") in inv.at.nodes.keys:
         return inv.at.node_value(index, f"vm_{key}")
     role = "controller" if node.controller else "worker"
@@ -48,14 +48,14 @@ def large_enough(inv: Inventory) -> Iterator[Finding]:
         if size.memory and size.memory < least:
             yield (
                 _size_place(inv, index, node, "memory"),
-                f"{size.memory} MiB of memory are too little for {node.name}, a {role}",
-                f"give it {least} MiB or more",
+                f"{size.memory} MiB of memory is too small for {node.name}, a {role}",
+                f"use {least} MiB or more",
             )
         if size.disk_size and size.disk_size < support.MIN_DISK_GIB:
             yield (
                 _size_place(inv, index, node, "disk_size"),
                 f"a disk of {size.disk_size} GiB is too small for Talos",
-                f"give {node.name} {support.MIN_DISK_GIB} GiB or more",
+                f"use {support.MIN_DISK_GIB} GiB or more for {node.name}",
             )
 
 
@@ -67,20 +67,20 @@ def secureboot_uefi(inv: Inventory) -> Iterator[Finding]:
         if node.secureboot:
             yield (
                 inv.at.node_value(index, "secureboot"),
-                "SecureBoot needs UEFI, and proxmox_vm_advanced.bios is seabios",
+                "SecureBoot requires UEFI, but proxmox_vm_advanced.bios is seabios",
                 "set bios: ovmf",
             )
 
 
 @rule("secureboot-template")
 def secureboot_template(inv: Inventory) -> Iterator[Finding]:
-    """One template holds one image, so it cannot serve both kinds."""
+    """A template contains one image, so it cannot be used for both."""
     kinds = {bool(node.secureboot) for node in inv.nodes}
     if inv.cluster.boot == "template" and len(kinds) > 1:
         index = next(i for i, node in enumerate(inv.nodes) if node.secureboot)
         yield (
             inv.at.node_value(index, "secureboot"),
-            "a template cannot serve nodes with and without SecureBoot",
+            "one template cannot be used for nodes with and without SecureBoot",
             "use boot: iso, or the same secureboot on every node",
         )
 
@@ -96,7 +96,7 @@ def encryption_tpm(inv: Inventory) -> Iterator[Finding]:
             yield (
                 inv.at.node_value(index, "encrypt_disk"),
                 (
-                    "the key of an encrypted disk lives in a TPM, and this VM can have none "
+                    "disk encryption stores its key in a TPM, but this VM cannot have one "
                     f"(bios {advanced.bios}, machine {advanced.machine})"
                 ),
                 "set proxmox_vm_advanced: bios: ovmf and machine: q35",
@@ -117,8 +117,8 @@ def gpus_once(inv: Inventory) -> Iterator[Finding]:
             gpu = (inv.nodes[index].gpus or [])[slot]
             yield (
                 inv.at.node_value(index, "gpus", slot),
-                f"GPU {gpu} on host {host} is already given away in line {first.line}",
-                "a device can be passed to one VM only",
+                f"GPU {gpu} on host {host} is already assigned in line {first.line}",
+                "a device can be passed to only one VM",
             )
 
 
@@ -131,8 +131,8 @@ def gpu_by_mapping(inv: Inventory) -> Iterator[Finding]:
             if BDF.fullmatch(gpu):
                 yield (
                     inv.at.node_value(index, "gpus", slot),
-                    f"Proxmox lets only root@pam with a password attach {gpu} by its address",
-                    "define a PCI mapping (hypervisors: pci_mappings:) and name it here",
+                    f"only root@pam with a password can attach {gpu} by its address",
+                    "define a PCI mapping (hypervisors: pci_mappings:) and use its name here",
                 )
 
 
@@ -145,17 +145,17 @@ def gpu_mapping_defined(inv: Inventory) -> Iterator[Finding]:
         for slot, gpu in enumerate(node.gpus or []):
             if BDF.fullmatch(gpu) or host in known.get(gpu, set()):
                 continue
-            missing = "has no device on" if gpu in known else "is not defined here, for"
+            missing = "has no device on" if gpu in known else "is not defined for"
             yield (
                 inv.at.node_value(index, "gpus", slot),
                 f"PCI mapping {gpu!r} {missing} host {host}",
-                "define it under hypervisors: pci_mappings:, or make sure that Proxmox has it",
+                "define it under hypervisors: pci_mappings:, or make sure it exists in Proxmox",
             )
 
 
 @rule("agent-mismatch")
 def agent_agrees(inv: Inventory) -> Iterator[Finding]:
-    """With the agent on but not running, every read of the VM waits 15 minutes."""
+    """If the agent is enabled but not running, every read of the VM waits 15 minutes."""
     if not on_proxmox(inv.cluster) or not _advanced(inv).qemu_agent:
         return
     for index, node in enumerate(inv.nodes):
@@ -165,7 +165,7 @@ def agent_agrees(inv: Inventory) -> Iterator[Finding]:
             key = "schematic_id" if explicit else "name"
             yield (
                 inv.at.node_value(index, key),
-                f"qemu_agent is on, and the schematic of {node.name} has no {QEMU_AGENT}",
+                f"qemu_agent is enabled, but the schematic of {node.name} lacks {QEMU_AGENT}",
                 f"add {QEMU_AGENT} to extensions, or set qemu_agent: false",
             )
 
@@ -179,8 +179,8 @@ def agent_used(inv: Inventory) -> Iterator[Finding]:
         if node.schematic_id == AGENT_ONLY or (not node.schematic_id and QEMU_AGENT in carried):
             yield (
                 inv.at.node_value(index, "name"),
-                f"{node.name} carries {QEMU_AGENT}, and Proxmox does not use it",
-                "set proxmox_vm_advanced: qemu_agent: true, or drop the extension",
+                f"{node.name} includes {QEMU_AGENT}, but qemu_agent is disabled in Proxmox",
+                "set proxmox_vm_advanced: qemu_agent: true, or remove the extension",
             )
 
 
@@ -191,5 +191,5 @@ def one_schematic(inv: Inventory) -> Iterator[Finding]:
             yield (
                 inv.at.node_value(index, "extensions"),
                 f"{node.name} has both a schematic_id and extensions",
-                "keep one: the id already says which extensions it holds",
+                "keep one: the id already defines the extensions",
             )

@@ -29,7 +29,7 @@ def storage_settings(inv: Inventory) -> Iterator[Finding]:
             if getattr(storage, key) is None:
                 yield (
                     inv.at.cluster_value("hypervisors", "storages", index),
-                    f"storage {storage.name} of type {storage.type} needs {key}",
+                    f"storage {storage.name} of type {storage.type} requires {key}",
                     f"add {key}: …",
                 )
 
@@ -43,7 +43,7 @@ def objects_once(inv: Inventory) -> Iterator[Finding]:
                 yield (
                     inv.at.cluster_value("hypervisors", kind, index, "name"),
                     f"{item.name!r} is listed twice under {kind}",
-                    "keep one of the two",
+                    "remove one of the two",
                 )
             seen.add(item.name)
 
@@ -54,8 +54,8 @@ def acl_subject(inv: Inventory) -> Iterator[Finding]:
         if (acl.user is None) == (acl.token is None):
             yield (
                 inv.at.cluster_value("hypervisors", "acls", index),
-                "an access rule is for a user or for a token, exactly one",
-                "give user: or token:",
+                "an access rule requires either a user or a token",
+                "set user: or token:",
             )
 
 
@@ -66,7 +66,7 @@ def hypervisor_hosts(inv: Inventory) -> Iterator[Finding]:
         for slot, host in enumerate(storage.nodes):
             if host not in known:
                 place = inv.at.cluster_value("hypervisors", "storages", index, "nodes", slot)
-                yield place, f"host {host!r} is not known", "list it under hypervisors: nodes:"
+                yield place, f"unknown host {host!r}", "add it under hypervisors: nodes:"
     for index, mapping in enumerate(_of(inv, "pci_mappings")):
         for slot, device in enumerate(mapping.devices):
             if device.node not in known:
@@ -75,8 +75,8 @@ def hypervisor_hosts(inv: Inventory) -> Iterator[Finding]:
                 )
                 yield (
                     place,
-                    f"host {device.node!r} is not known",
-                    "list it under hypervisors: nodes:",
+                    f"unknown host {device.node!r}",
+                    "add it under hypervisors: nodes:",
                 )
 
 
@@ -102,8 +102,8 @@ def layers_need_proxmox(inv: Inventory) -> Iterator[Finding]:
         if getattr(inv.cluster, key) is not None:
             yield (
                 inv.at.cluster_key(key),
-                f"{key} needs a Proxmox",
-                f"give proxmox_api_url and proxmox_node, or remove {key}",
+                f"{key} requires Proxmox",
+                f"set proxmox_api_url and proxmox_node, or remove {key}",
             )
 
 

@@ -1,4 +1,4 @@
-"""Addresses and networks that must fit together."""
+"""Addresses and networks must be consistent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from talops.inventory.parse import Inventory
     from talops.inventory.rules import Finding
 
-# Kubernetes takes addresses for its own services, DNS among them, from the start of the range.
+# Kubernetes uses the first addresses of the range for its own services, such as DNS.
 SMALLEST_SERVICE_PREFIX = 24
 NODE_POD_PREFIX = 24
 
@@ -41,7 +41,7 @@ def networks_apart(inv: Inventory) -> Iterator[Finding]:
             yield (
                 inv.at.cluster_value(given),
                 f"{second} {b} {relation} {first} {a}",
-                f"choose a network for {given} that shares no address with the others",
+                f"choose a network for {given} that does not overlap the others",
             )
 
 
@@ -51,20 +51,20 @@ def service_range(inv: Inventory) -> Iterator[Finding]:
     if network and network.prefixlen > SMALLEST_SERVICE_PREFIX:
         yield (
             inv.at.cluster_value("cluster_svc_cidr"),
-            f"{network} holds {network.num_addresses} service addresses",
+            f"{network} has only {network.num_addresses} service addresses",
             f"use /{SMALLEST_SERVICE_PREFIX} or larger, like 10.43.0.0/16",
         )
 
 
 @rule("pod-cidr-small")
 def pod_range(inv: Inventory) -> Iterator[Finding]:
-    """Each node takes a /24 out of it."""
+    """Each node uses a /24 of it."""
     network = inv.cluster.cluster_pod_cidr or POD_CIDR
     room = 2 ** (NODE_POD_PREFIX - network.prefixlen) if network.prefixlen <= NODE_POD_PREFIX else 0
     if room < len(inv.nodes):
         yield (
             inv.at.cluster_key("cluster_pod_cidr"),
-            f"{network} holds a /{NODE_POD_PREFIX} for {room} of {len(inv.nodes)} nodes",
+            f"{network} has a /{NODE_POD_PREFIX} for only {room} of {len(inv.nodes)} nodes",
             "use a larger network for cluster_pod_cidr, like 10.42.0.0/16",
         )
 
@@ -107,7 +107,7 @@ def no_reserved_address(inv: Inventory) -> Iterator[Finding]:
             yield (
                 inv.at.node_value(index, "address"),
                 f"{node.address} is {meaning}",
-                "give the node an address of its own",
+                "use a different address for the node",
             )
 
 
@@ -159,17 +159,17 @@ def addresses_once(inv: Inventory) -> Iterator[Finding]:
             yield (
                 inv.at.node_value(index, "address"),
                 f"{address} is already used in line {first.line}",
-                "every node needs an address of its own",
+                "every node requires its own address",
             )
 
 
 @rule("vlan-unreachable", Severity.WARNING)
 def talos_vlan_in_maintenance(inv: Inventory) -> Iterator[Finding]:
-    """Before its config a node knows no VLAN link, so it answers only on the untagged network."""
+    """Without a config a node has no VLAN link and answers only on the untagged network."""
     file = inv.cluster
     if on_proxmox(file) and file.node_vlan_tag and not file.proxmox_vlan_mode:
         yield (
             inv.at.cluster_value("node_vlan_tag"),
-            f"Talos makes VLAN {file.node_vlan_tag} itself, which a node without config cannot",
+            f"Talos creates VLAN {file.node_vlan_tag} only after a node has its config",
             "set proxmox_vlan_mode: true, or make node_cidr reachable untagged for the first boot",
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from talops.inventory.parse import Inventory
     from talops.inventory.rules import Finding
 
-# Names that Talos, Kubernetes or the templates use for something else.
+# Names that Talos, Kubernetes or the templates use for another purpose.
 RESERVED = {"localhost", "global", "controller", "worker", "controlplane", "all", "talos"}
 
 
@@ -31,7 +31,7 @@ def _repeated(inv: Inventory, key: str, of: Callable[[NodeFile], Any]) -> Iterat
             yield (
                 inv.at.node_value(index, key),
                 f"{key} {value} is already used in line {first.line}",
-                f"every node needs a {key} of its own",
+                f"every node requires its own {key}",
             )
 
 
@@ -42,7 +42,7 @@ def names_once(inv: Inventory) -> Iterator[Finding]:
 
 @rule("duplicate-mac")
 def macs_once(inv: Inventory) -> Iterator[Finding]:
-    """A VM without one gets a derived MAC, which may meet a given one, or hardly another."""
+    """A VM without `mac_addr` gets a derived MAC, which may collide with another one."""
     cluster, seen = inv.cluster.cluster_name or "", set[str]()
 
     def mac(node: NodeFile) -> str | None:
@@ -67,7 +67,7 @@ def vmids_apart_from_legacy(inv: Inventory) -> Iterator[Finding]:
             yield (
                 inv.at.cluster_value("legacy", index, "vm_id"),
                 f"VMID {vm.vm_id} is already used",
-                "every VM needs a VMID of its own",
+                "every VM requires its own VMID",
             )
         if vm.vm_id:
             taken.add(vm.vm_id)
@@ -81,7 +81,7 @@ def legacy_names_once(inv: Inventory) -> Iterator[Finding]:
             yield (
                 inv.at.cluster_value("legacy", index, "name"),
                 f"name {vm.name} is already used",
-                "every VM needs a name of its own",
+                "every VM requires its own name",
             )
         taken.add(vm.name)
 
@@ -93,8 +93,8 @@ def vmid_not_template(inv: Inventory) -> Iterator[Finding]:
         if template and node.vm_id == template:
             yield (
                 inv.at.node_value(index, "vm_id"),
-                f"VMID {node.vm_id} is the template's (template_vm_id)",
-                "give the node another VMID",
+                f"VMID {node.vm_id} is used by the template (template_vm_id)",
+                "use another VMID for the node",
             )
 
 
@@ -121,7 +121,7 @@ def hosts_known(inv: Inventory) -> Iterator[Finding]:
         if host and host not in known:
             yield (
                 place,
-                f"host {host!r} is not a Proxmox node of this inventory",
+                f"host {host!r} is not a Proxmox node in this inventory",
                 f"use {' or '.join(known) or 'proxmox_node'}, or add it under hypervisors: nodes:",
             )
 

@@ -1,4 +1,4 @@
-"""Keys that must be there."""
+"""Required keys."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXAMPLES = {
 
 @rule("missing-key")
 def required_keys(inv: Inventory) -> Iterator[Finding]:
-    """A key that was given but refused has its own problem and is not missing."""
+    """A key with an invalid value has its own problem and is not missing."""
     for key in REQUIRED_CLUSTER:
         if not inv.at.gives(key):
             yield inv.at.cluster_key(key), f"{key} is missing", f"add {key}: {EXAMPLES[key]}"
@@ -60,8 +60,8 @@ def odd_control_planes(inv: Inventory) -> Iterator[Finding]:
     if count and count % 2 == 0:
         yield (
             inv.at.nodes.key(("nodes",)),
-            f"{count} control planes survive no more failures than {count - 1}",
-            f"use {count - 1} or {count + 1}: etcd needs a majority",
+            f"{count} control planes tolerate no more failures than {count - 1}",
+            f"use {count - 1} or {count + 1}: etcd requires a majority",
         )
 
 
@@ -71,14 +71,14 @@ def vip_for_several(inv: Inventory) -> Iterator[Finding]:
     if several and not inv.at.gives("cluster_api_addr"):
         yield (
             inv.at.cluster_key(),
-            "several control planes need one address for the Kubernetes API",
+            "multiple control planes require a shared address for the Kubernetes API",
             "add cluster_api_addr: a free address in node_cidr",
         )
 
 
 @rule("bare-metal-keys")
 def bare_metal_needs(inv: Inventory) -> Iterator[Finding]:
-    """On bare metal nothing can be derived: the NIC and the disk are what they are."""
+    """On bare metal the NIC and the disk cannot be derived."""
     if not is_bare_metal(inv):
         return
     for index, _ in enumerate(inv.nodes):
@@ -86,8 +86,8 @@ def bare_metal_needs(inv: Inventory) -> Iterator[Finding]:
             if not inv.at.node_gives(index, key):
                 yield (
                     inv.at.node_value(index),
-                    f"a bare-metal node needs {key}",
-                    f"add {key}: {example}, or give proxmox_api_url and proxmox_node",
+                    f"a bare-metal node requires {key}",
+                    f"add {key}: {example}, or set proxmox_api_url and proxmox_node",
                 )
 
 

@@ -31,13 +31,13 @@ def state_settings(inv: Inventory) -> Iterator[Finding]:
             example = "https://state.example/home" if key == "url" else "my-states"
             yield (
                 inv.at.cluster_value("state"),
-                f"state of type {state.type} needs {key}",
+                f"state of type {state.type} requires {key}",
                 f"write state: {{type: {state.type}, {key}: {example}}}",
             )
     for key in sorted(state.model_fields_set - STATE_OWN[state.type] - {"type"}):
         yield (
             inv.at.cluster_key("state", key),
-            f"{key} means nothing for state of type {state.type}",
+            f"{key} is not valid for state of type {state.type}",
             "remove it, or change the type",
         )
 
@@ -52,7 +52,7 @@ def s3_reachable(inv: Inventory) -> Iterator[Finding]:
             inv.at.cluster_value("state"),
             "s3 state has neither a region nor an endpoint",
             (
-                "give region: eu-central-1 (AWS), endpoint: https://… (MinIO, Garage), "
+                "set region: eu-central-1 (AWS), endpoint: https://… (MinIO, Garage), "
                 "or region: auto with cf_account_id (R2)"
             ),
         )
@@ -64,21 +64,21 @@ def repository(inv: Inventory) -> Iterator[Finding]:
     if name and not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         yield (
             inv.at.cluster_value("repository_name"),
-            f"{name!r} is not a repository's name",
+            f"{name!r} is not a repository name",
             "write owner/name",
         )
 
 
 @rule("gitops-settings")
 def gitops_settings(inv: Inventory) -> Iterator[Finding]:
-    """Settings that no stage would look at, or that contradict each other."""
+    """Settings that no stage uses, or that contradict each other."""
     given = inv.cluster.gitops
     if given is None:
         return
     if inv.cluster.repository_name is None:
         yield (
             inv.at.cluster_key("gitops"),
-            "gitops is given, and no repository_name",
+            "gitops is set, but repository_name is missing",
             "add repository_name: owner/name",
         )
     if given.url and given.credentials:
@@ -86,7 +86,7 @@ def gitops_settings(inv: Inventory) -> Iterator[Finding]:
         if given.credentials != wanted:
             yield (
                 inv.at.cluster_key("gitops", "credentials"),
-                f"{given.credentials} does not open {given.url}",
+                f"credentials: {given.credentials} does not work with {given.url}",
                 f"write credentials: {wanted}, or change the url",
             )
 
@@ -97,7 +97,7 @@ def cni_values(inv: Inventory) -> Iterator[Finding]:
     if cni and cni.values and cni.name != "cilium":
         yield (
             inv.at.cluster_key("cni", "values"),
-            f"values are for cilium, and the plugin is {cni.name}",
+            f"values are for cilium, but the plugin is {cni.name}",
             "remove values, or set name: cilium",
         )
     if cni and not cni.kube_proxy and cni.name == "flannel":

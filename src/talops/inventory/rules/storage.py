@@ -1,4 +1,4 @@
-"""Datasets of a TrueNAS: names, properties and quotas that it would take."""
+"""Datasets of a TrueNAS: valid names, properties and quotas."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def _datasets(inv: Inventory) -> list[TrueNasDataset]:
 
 @rule("truenas-name")
 def names(inv: Inventory) -> Iterator[Finding]:
-    """A dataset is named below its pool, once, as ZFS allows it."""
+    """A dataset name is relative to its pool, unique and valid for ZFS."""
     given = inv.cluster.truenas
     if given is None:
         return
     if not POOL.fullmatch(given.pool):
         yield (
             inv.at.cluster_value("truenas", "pool"),
-            f"{given.pool!r} is not the name of a pool",
-            "write the pool alone, like tank; datasets go under datasets",
+            f"{given.pool!r} is not a pool name",
+            "write only the pool, like tank; add datasets under datasets",
         )
     seen: set[str] = set()
     for index, dataset in enumerate(_datasets(inv)):
@@ -67,11 +67,11 @@ def names(inv: Inventory) -> Iterator[Finding]:
 
 def _name_problem(pool: str, name: str, seen: set[str]) -> tuple[str, str] | None:
     if name in seen:
-        return f"{name} is listed twice", "keep one of the two"
+        return f"{name} is listed twice", "remove one of the two"
     if name == pool or name.startswith(f"{pool}/"):
         return f"{name} repeats the pool", f"write {name.removeprefix(f'{pool}/')}, or another name"
     if not DATASET.fullmatch(name) or len(f"{pool}/{name}") > LONGEST_NAME:
-        return f"{name!r} is not the name of a dataset", "write it like k8s/volumes"
+        return f"{name!r} is not a dataset name", "write it like k8s/volumes"
     return None
 
 
@@ -83,14 +83,14 @@ def properties(inv: Inventory) -> Iterator[Finding]:
             if name not in PROPERTIES:
                 yield (
                     inv.at.cluster_key(*at),
-                    f"{name} is no property that talops sets",
-                    f"one of {', '.join(PROPERTIES)}",
+                    f"{name} is not a supported property",
+                    f"use one of {', '.join(PROPERTIES)}",
                 )
             elif not _fits(name, value):
                 example = EXAMPLES.get(name, PROPERTIES[name].partition("|")[0])
                 yield (
                     inv.at.cluster_value(*at),
-                    f"{value!r} is no value of {name}",
+                    f"{value!r} is not a valid value of {name}",
                     f"write {name}: {example}" + (", or inherit" if name != "comments" else ""),
                 )
 
@@ -103,7 +103,7 @@ def _fits(name: str, value: str) -> bool:
 
 @rule("truenas-quota")
 def quotas(inv: Inventory) -> Iterator[Finding]:
-    """A quota above counts for everything below it."""
+    """The quota of a parent applies to all its children."""
     listed = {dataset.name: dataset.quota for dataset in _datasets(inv)}
     for index, dataset in enumerate(_datasets(inv)):
         parts = dataset.name.split("/")
@@ -113,8 +113,8 @@ def quotas(inv: Inventory) -> Iterator[Finding]:
             if dataset.quota and quota < dataset.quota:
                 yield (
                     inv.at.cluster_value("truenas", "datasets", index, "quota"),
-                    f"{dataset.name} may hold {dataset.quota} GiB, and {name} above only {quota}",
-                    f"write at most {quota}, or raise the quota of {name}",
+                    f"quota {dataset.quota} of {dataset.name} exceeds quota {quota} of {name}",
+                    f"use at most {quota}, or increase the quota of {name}",
                 )
 
 

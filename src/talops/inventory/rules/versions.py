@@ -1,4 +1,4 @@
-"""Talos, Kubernetes, template and contract versions that go together."""
+"""Talos, Kubernetes, template and contract versions must be compatible."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def talos_known(inv: Inventory) -> Iterator[Finding]:
         oldest, newest = min(support.KUBERNETES), max(support.KUBERNETES)
         yield (
             inv.at.cluster_value("talos_version"),
-            f"Talos {version} is not known",
+            f"Talos {version} is not supported",
             f"use a release from v1.{oldest} to v1.{newest}",
         )
 
@@ -42,7 +42,7 @@ def kubernetes_fits(inv: Inventory) -> Iterator[Finding]:
     if major != 1 or not oldest <= minor <= newest:
         yield (
             inv.at.cluster_value("kubernetes_version"),
-            f"Kubernetes {kubernetes} does not run on Talos {talos}",
+            f"Talos {talos} does not support Kubernetes {kubernetes}",
             f"use v1.{oldest} to v1.{newest}, or another talos_version",
         )
 
@@ -80,10 +80,10 @@ def configurable(inv: Inventory) -> Iterator[Finding]:
         yield (
             inv.at.cluster_value("talos_version"),
             (
-                f"{version} is older than v1.{support.OLDEST_CONFIGURABLE}, the first that talops "
-                "writes machine configs for"
+                f"{version} is older than v1.{support.OLDEST_CONFIGURABLE}, "
+                "the first version for which talops writes machine configs"
             ),
-            "VMs can be made, nodes cannot be configured: use a newer talos_version",
+            "talops can create VMs, but not configure nodes: use a newer talos_version",
         )
 
 
@@ -114,11 +114,11 @@ def template_named(inv: Inventory) -> Iterator[Finding]:
     place = inv.at.cluster_value("template_name")
     found = TEMPLATE.fullmatch(name)
     if not found:
-        yield place, f"{name!r} is not a template's name", "write talos-v<version>-base"
+        yield place, f"{name!r} is not a template name", "write talos-v<version>-base"
     elif talos and f"v{found[1]}" != talos:
         yield (
             place,
-            f"{name} holds Talos v{found[1]}, and talos_version is {talos}",
+            f"{name} contains Talos v{found[1]}, but talos_version is {talos}",
             f"use talos-{talos}-base (talops template build), or talos_version: v{found[1]}",
         )
 
@@ -129,6 +129,6 @@ def template_given(inv: Inventory) -> Iterator[Finding]:
     if file.boot == "template" and not inv.at.gives("template_vm_id"):
         yield (
             inv.at.cluster_value("boot"),
-            "boot: template needs to know which template",
+            "boot: template requires template_vm_id",
             "add template_vm_id: 9000 (and template_name)",
         )
