@@ -132,7 +132,7 @@ def test_no_key_is_found_out(root: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert talops(["secrets", "get", "tfstate_password", "-C", str(root)]) == 1
     err = capsys.readouterr().err
     assert "secrets.sops.yaml" in err
-    assert "it is for age1" in err
+    assert "encrypted for age1" in err
 
 
 def test_state_commands_read_their_password_from_the_encrypted_file(

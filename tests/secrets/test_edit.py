@@ -90,7 +90,7 @@ def test_leftovers_of_dead_processes_are_swept() -> None:
 def test_a_disk_is_no_place_for_plain_text(tmp_path: Path) -> None:
     """Without a directory in memory editing is refused."""
     with (
-        pytest.raises(TalopsError, match="plain text would reach a disk"),
+        pytest.raises(TalopsError, match="would write plain text to a disk"),
         private_directory([Path("/proc"), tmp_path / "missing"]),
     ):
         pass

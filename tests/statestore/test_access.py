@@ -75,7 +75,7 @@ def test_the_users_file_is_private(tmp_path: Path) -> None:
         users.add(path, "carol", "x", read=(), write=())
     users.remove(path, "carol")
     assert users.load(path) == {}
-    with pytest.raises(TalopsError, match="no user carol"):
+    with pytest.raises(TalopsError, match="user carol does not exist"):
         users.remove(path, "carol")
 
 

@@ -172,7 +172,7 @@ def test_the_way_to_a_server_and_back_in_time(
     old.write_bytes(state_body(1))
     assert run(["state", "restore", ONE, str(old), *map(str, at)]) == 1
     said = capfd.readouterr().err
-    assert "stored is 2, sent was 1" in said
+    assert "stored 2, received 1" in said
     assert f"talops state restore {ONE} FILE --force" in said
     talops(capfd, "state", "restore", ONE, old, "--force", *at)
     assert direct.get(address).content == state_body(1)
@@ -272,8 +272,8 @@ def test_users_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixtur
     ("words", "said"),
     [
         (["--listen", "127.0.0.1:0"], "who may use this server"),
-        (["--no-users", "--listen", "0.0.0.0:0"], "listens on loopback only"),
-        (["--no-users", "--store", "ftp:x"], "no kind of store"),
+        (["--no-users", "--listen", "0.0.0.0:0"], "can only listen on loopback"),
+        (["--no-users", "--store", "ftp:x"], "unknown store type"),
         (["--users", "missing.json"], "cannot read the users file"),
         (["--no-users", "--key-file", "missing.key"], "cannot read the key file"),
     ],

@@ -105,6 +105,6 @@ async def test_a_body_without_an_end(embedded: SqliteStore) -> None:
         answer = await upload(client, body, [FRAME])
         assert (answer.status_code, answer.json()["error"]) == (
             400,
-            "the body is not a state: it has no end",
+            "the body is not a state: it is incomplete",
         )
         assert (await client.get(STATE)).status_code == 404

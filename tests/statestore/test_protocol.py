@@ -111,12 +111,12 @@ async def test_a_write_after_the_lock_was_taken_away(client: httpx.AsyncClient) 
 
 
 @pytest.mark.parametrize(
-    ("serial", "lineage", "words"), [(4, "l", "goes backwards"), (6, "m", "another lineage")]
+    ("serial", "lineage", "words"), [(4, "l", "older serial"), (6, "m", "different lineage")]
 )
 async def test_refusals_name_what_differs(
     client: httpx.AsyncClient, serial: int, lineage: str, words: str
 ) -> None:
-    """An older serial or another lineage is refused with both values, and ?force=true writes."""
+    """An older serial or different lineage is refused with both values, and ?force=true writes."""
     await post(client, state_body(5, lineage="l"))
     refused = await post(client, state_body(serial, lineage=lineage))
     assert refused.status_code == 409

@@ -142,7 +142,7 @@ async def test_force_unlock_is_recorded(store: Store) -> None:
 async def test_a_foreign_or_older_state_needs_force(
     store: Store, serial: int, lineage: str | None, verdict: Verdict
 ) -> None:
-    """A serial that goes backwards or another lineage is refused, and recorded when forced."""
+    """A serial that older serial or different lineage is refused, and recorded when forced."""
     await store.write(STATE, draft_of(state_body(4)))
     body = state_body(serial, lineage=lineage) if lineage else state_body(serial)
     refused = await store.write(STATE, draft_of(body))
@@ -266,8 +266,8 @@ async def test_a_store_that_ignores_conditions_is_refused() -> None:
 @pytest.mark.parametrize(
     ("url", "error", "words"),
     [
-        ("ftp://x", TalopsError, "no kind of store"),
-        ("sqlite:", TalopsError, "no kind of store"),
+        ("ftp://x", TalopsError, "unknown store type"),
+        ("sqlite:", TalopsError, "unknown store type"),
         ("postgres://talops@127.0.0.1:1/x", UnreachableError, "does not answer"),
     ],
 )

@@ -1,4 +1,4 @@
-"""talops check: are the two files right?"""
+"""talops check: validate the inventory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def register(root: typer.Typer) -> None:
 
 
 def check(directory: Directory = None, output: Output = Format.TEXT) -> None:
-    """Check cluster.yaml and nodes.yaml: every problem, its place, and what to change."""
+    """Validate cluster.yaml and nodes.yaml; reports every problem with position and fix."""
     from talops.inventory.load import load
     from talops.inventory.problems import errors
 
@@ -40,7 +40,7 @@ def check(directory: Directory = None, output: Output = Format.TEXT) -> None:
 
 def _summary(wrong: int, remarks: int, cluster: object) -> str:
     if wrong:
-        return f"{wrong} problem{'s' if wrong > 1 else ''}: nothing else runs before they are gone"
+        return f"{wrong} problem{'s' if wrong > 1 else ''} to fix before any other command runs"
     from talops.inventory.model import Cluster
 
     assert isinstance(cluster, Cluster)

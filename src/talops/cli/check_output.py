@@ -1,4 +1,4 @@
-"""How `verify` and `preflight` print what their checks found."""
+"""Print the check results of `verify` and `preflight`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class CheckFormat(StrEnum):
 
 CheckOutput = Annotated[
     CheckFormat,
-    typer.Option("-o", "--output", help="How to print the result.", case_sensitive=False),
+    typer.Option(
+        "-o", "--output", help="Output format: text, json or junit.", case_sensitive=False
+    ),
 ]
 
 
@@ -36,7 +38,7 @@ def seconds(text: str) -> float:
         return float(text)
     found = _DURATION.fullmatch(text)
     if not text or found is None:
-        raise TalopsError(f"{text!r} is no duration", hint="such as 90s, 10m or 1h30m")
+        raise TalopsError(f"{text!r} is not a duration", hint="write it like 90s, 10m or 1h30m")
     hours, minutes, rest = (int(part or 0) for part in found.groups())
     return float(hours * 3600 + minutes * 60 + rest)
 

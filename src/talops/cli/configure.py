@@ -1,4 +1,4 @@
-"""talops configure: inventory → OpenTofu files."""
+"""talops configure: render OpenTofu files from the inventory."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from talops.cli.inventory_errors import load_or_report
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_json
 from talops.errors import TalopsError
+from talops.views.words import count
 
 if TYPE_CHECKING:
     from talops.generated import Change
@@ -27,7 +28,7 @@ def register(root: typer.Typer) -> None:
 def configure(
     directory: Directory = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit 2 if something would change.")
+        bool, typer.Option("--check", help="Do not write files; exit 2 if files would change.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite generated files that were edited by hand.")
@@ -37,7 +38,7 @@ def configure(
     ] = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Render every OpenTofu file from the inventory; initialise once credentials are at hand."""
+    """Render the OpenTofu files from the inventory; initialise layers if credentials exist."""
     from talops import generated
     from talops.stages.configure import TERRITORY
 
@@ -56,7 +57,7 @@ def configure(
 
 
 def _init(directory: Path) -> None:
-    """Before there are credentials, `init` could reach neither provider settings nor state."""
+    """Skipped without credentials: `init` needs them for provider and state."""
     from talops.cli.infra_context import context, credentials_of, inventory_of
     from talops.stages.access import ensure_init
 
@@ -83,7 +84,7 @@ def _wanted(directory: Path) -> dict[str, str]:
 
     cluster = load_or_report(directory)
     if cluster.proxmox is None:
-        note("bare metal: nothing is rendered for OpenTofu")
+        note("bare metal: no OpenTofu files to render")
     elif passphrase_at_hand(cluster, directory):
         asyncio.run(_refuse_terraform())
     return wanted_files(cluster, directory)
@@ -96,9 +97,9 @@ async def _refuse_terraform() -> None:
     engine = await find_engine(Toolchain(os.environ))
     if engine and engine.name == "terraform":
         raise TalopsError(
-            "state_encryption_passphrase is set, and Terraform cannot encrypt states",
+            "state_encryption_passphrase is set, but Terraform cannot encrypt states",
             where=str(engine.path),
-            hint="talops tools install tofu, or drop the passphrase: talops secrets edit",
+            hint="talops tools install tofu, or remove the passphrase: talops secrets edit",
         )
 
 
@@ -109,27 +110,27 @@ def _refuse_edited(planned: list[Change], *, force: bool) -> None:
     for change in edited:
         note(change.diff())
     raise TalopsError(
-        f"{len(edited)} generated file(s) were edited by hand; nothing was changed",
+        f"{count(len(edited), 'generated file')} edited by hand; nothing was changed",
         where=", ".join(change.path for change in edited),
-        hint="move the change into cluster.yaml or nodes.yaml, "
-        "or lose it: talops configure --force",
+        hint="move the change to cluster.yaml or nodes.yaml, "
+        "or discard it: talops configure --force",
     )
 
 
 def _refuse_orphans(directory: Path, planned: list[Change]) -> None:
-    """A layer whose files go away while its local state still lists resources would be orphaned."""
+    """Refuse to remove the files of a layer whose local state still lists resources."""
     from talops.generated import Action
     from talops.tofu.localstate import resource_count
 
     for change in planned:
         folder = directory / Path(change.path).parent
         state = folder / "terraform.tfstate"
-        if change.action is Action.REMOVE and (count := resource_count(state)):
+        if change.action is Action.REMOVE and (found := resource_count(state)):
             raise TalopsError(
-                f"the inventory no longer has this layer, but its state lists {count} resources",
+                f"this layer is not in the inventory, but its state has {count(found, 'resource')}",
                 where=str(folder.relative_to(directory)),
-                hint="put the entry back, run: talops infra destroy --layer "
-                f"{folder.relative_to(directory / 'infrastructure')}, then remove it",
+                hint="restore the entry, run: talops infra destroy --layer "
+                f"{folder.relative_to(directory / 'infrastructure')}, then remove the entry",
             )
 
 
@@ -149,5 +150,5 @@ def _report(planned: list[Change], output: Format, *, check: bool) -> None:
     if not planned:
         typer.echo("up to date")
         return
-    verb = "would change" if check else "written"
-    typer.echo(f"{len(planned)} files {verb}")
+    verb = "to write" if check else "written"
+    typer.echo(f"{count(len(planned), 'file')} {verb}")

@@ -1,4 +1,4 @@
-"""talops init: two commented files to start from."""
+"""talops init: create a commented inventory."""
 
 from __future__ import annotations
 
@@ -27,22 +27,25 @@ def init(
     name: Annotated[str | None, typer.Option("--name", help="Name of the cluster.")] = None,
     cidr: Annotated[str | None, typer.Option("--cidr", help="Network of the nodes.")] = None,
     control_planes: Annotated[
-        int | None, typer.Option("--control-planes", help="1, 3 or 5.", min=1, max=LARGEST)
+        int | None,
+        typer.Option(
+            "--control-planes", help="Number of control planes: 1, 3 or 5.", min=1, max=LARGEST
+        ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="0 or more.", min=0, max=LARGEST)
+        int | None, typer.Option("--workers", help="Number of workers.", min=0, max=LARGEST)
     ] = None,
     proxmox_url: Annotated[
         str | None, typer.Option("--proxmox-url", help="Proxmox API, like https://pve:8006.")
     ] = None,
     proxmox_node: Annotated[
-        str | None, typer.Option("--proxmox-node", help="Proxmox node that gets the VMs.")
+        str | None, typer.Option("--proxmox-node", help="Proxmox node for the VMs.")
     ] = None,
     bare_metal: Annotated[
-        bool, typer.Option("--bare-metal", help="No Proxmox: the nodes are machines.")
+        bool, typer.Option("--bare-metal", help="Create an inventory without Proxmox.")
     ] = False,
 ) -> None:
-    """Write cluster.yaml and nodes.yaml to start from; asks on a terminal, never overwrites."""
+    """Create cluster.yaml and nodes.yaml interactively; never overwrites files."""
     from talops.inventory.samples import Answers
     from talops.inventory.support import NEW_CLUSTER_KUBERNETES, NEW_CLUSTER_TALOS
 
@@ -99,7 +102,7 @@ def _write(directory: Path, answers: object) -> None:
     }
     for name, text in files.items():
         if (directory / name).exists():
-            note(f"kept  {name} (already there)")
+            note(f"kept  {name} (already exists)")
             continue
         write_atomic(directory / name, text)
         typer.echo(f"wrote {name}")
@@ -108,18 +111,18 @@ def _write(directory: Path, answers: object) -> None:
 
 
 def _write_sops_rules(directory: Path) -> None:
-    """.sops.yaml names who can read, so it needs a key; one is made if there is none."""
+    """Write .sops.yaml, which contains the recipients; create a key if none exists."""
     from talops.secrets.age import AgeKey, KeyRing, load_keys
     from talops.secrets.init import KEY_FILE
     from talops.secrets.rules import FILE, rules_text
 
     if (directory / FILE).exists():
-        note(f"kept  {FILE} (already there)")
+        note(f"kept  {FILE} (already exists)")
         return
     keys = load_keys(directory / KEY_FILE)
     if keys is None:
         keys = KeyRing((AgeKey.generate(),))
         keys.save(directory / KEY_FILE)
-        typer.echo(f"wrote {KEY_FILE} (yours alone: keep a copy, never commit it)")
+        typer.echo(f"wrote {KEY_FILE} (private: back it up, never commit it)")
     write_atomic(directory / FILE, rules_text([key.recipient for key in keys.keys]))
     typer.echo(f"wrote {FILE}")

@@ -1,4 +1,4 @@
-"""talops inventory: the model as everything else sees it."""
+"""talops inventory: show the resolved inventory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Shape(StrEnum):
 
 
 def register(root: typer.Typer) -> None:
-    app = typer.Typer(help="Look at the resolved inventory.", no_args_is_help=True)
+    app = typer.Typer(help="Show the resolved inventory.", no_args_is_help=True)
     app.command("show")(show)
     app.callback()(lambda: None)
     root.add_typer(app, name="inventory")
@@ -31,10 +31,10 @@ def register(root: typer.Typer) -> None:
 def show(
     directory: Directory = None,
     output: Annotated[
-        Shape, typer.Option("-o", "--output", help="A table, JSON, or an Ansible inventory.")
+        Shape, typer.Option("-o", "--output", help="Output format: table, json or ansible.")
     ] = Shape.TABLE,
 ) -> None:
-    """Print the inventory with defaults filled in and fallbacks done."""
+    """Print the inventory with defaults and fallbacks applied."""
     from talops.inventory.show import ansible, as_data
 
     assert directory is not None

@@ -1,4 +1,4 @@
-"""The inventory for a command that needs it: every problem on stderr, or the Cluster."""
+"""Load the inventory for a command, or report every problem on stderr."""
 
 from __future__ import annotations
 

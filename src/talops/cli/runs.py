@@ -1,4 +1,4 @@
-"""`talops runs`: what earlier runs did."""
+"""`talops runs`: show earlier runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import console, print_json
 
-app = typer.Typer(no_args_is_help=True, help="Look at earlier runs.")
-Run = Annotated[str, typer.Argument(help="Id of a run, the beginning of one, or 'last'.")]
+app = typer.Typer(no_args_is_help=True, help="Show earlier runs.")
+Run = Annotated[str, typer.Argument(help="Run id, a prefix of it, or 'last'.")]
 
 
 def register(root: typer.Typer) -> None:
@@ -20,7 +20,7 @@ def register(root: typer.Typer) -> None:
 
 @app.command("list")
 def list_(directory: Directory = None, output: Output = Format.TEXT) -> None:
-    """List the runs that are kept, the newest first."""
+    """List the recorded runs, newest first."""
     from talops.pipeline.history import list_runs
     from talops.views.history import runs_table
 
@@ -30,7 +30,7 @@ def list_(directory: Directory = None, output: Output = Format.TEXT) -> None:
     elif runs:
         console().print(runs_table(runs))
     else:
-        typer.echo("no runs yet; talops up makes the first", err=True)
+        typer.echo("no runs yet; next: talops up", err=True)
 
 
 @app.command()
@@ -49,7 +49,7 @@ def show(run: Run = "last", directory: Directory = None, output: Output = Format
 @app.command()
 def log(
     run: Run = "last",
-    stage: Annotated[str | None, typer.Option(help="Only the log of this stage.")] = None,
+    stage: Annotated[str | None, typer.Option(help="Print only the log of this stage.")] = None,
     directory: Directory = None,
     output: Output = Format.TEXT,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`talops secrets`: credentials in files that only the right key opens."""
+"""`talops secrets`: manage credentials in encrypted files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from talops.secrets.scan import Finding
 
 app = typer.Typer(no_args_is_help=True, help="Keep credentials encrypted with sops and age.")
-Name = Annotated[str, typer.Argument(help="Name of the value, such as tfstate_password.")]
+Name = Annotated[str, typer.Argument(help="Name of the value, like tfstate_password.")]
 
 
 def register(root: typer.Typer) -> None:
@@ -29,22 +29,20 @@ def register(root: typer.Typer) -> None:
 def init(
     directory: Directory = None,
     recipient: Annotated[
-        list[str] | None, typer.Option(help="Another age recipient who may read; repeatable.")
+        list[str] | None, typer.Option(help="Additional age recipient (repeatable).")
     ] = None,
-    hook: Annotated[bool, typer.Option(help="Install a pre-commit hook if there is none.")] = True,
+    hook: Annotated[bool, typer.Option(help="Install a pre-commit hook if none exists.")] = True,
 ) -> None:
-    """Make what is missing: age.key, .sops.yaml, the encrypted file, a pre-commit hook."""
+    """Create age.key, .sops.yaml, the encrypted file and a pre-commit hook if missing."""
     from talops.cli.secrets_context import with_context
     from talops.secrets.init import init as make
 
     async def work(context: Context) -> None:
         made = await make(context.sops, context.key_file, recipient or (), hook=hook)
         for name in made.files:
-            note(f"made {name}")
+            note(f"created {name}")
         if str(context.key_file) in made.files:
-            note(
-                "keep a copy of the key where no disk failure reaches it: nothing opens without it"
-            )
+            note("store a backup of the key in a safe place: without it nothing can be decrypted")
         typer.echo(made.recipient)
 
     with_context(directory, work)
@@ -55,7 +53,7 @@ def edit(
     file: Annotated[Path | None, typer.Argument(help="Default: the credentials file.")] = None,
     directory: Directory = None,
 ) -> None:
-    """Edit an encrypted file; the plain text lives in memory only."""
+    """Edit an encrypted file; the plain text stays in memory."""
     from talops.cli.secrets_context import with_context
     from talops.secrets.edit import edit as change
     from talops.secrets.vault import FILE
@@ -71,9 +69,9 @@ def edit(
 def set_(
     name: Name,
     directory: Directory = None,
-    generate: Annotated[bool, typer.Option(help="Make a random value.")] = False,
+    generate: Annotated[bool, typer.Option(help="Generate a random value.")] = False,
 ) -> None:
-    """Set one value, asked for hidden or read from stdin; never taken from the command line."""
+    """Set one value, from a hidden prompt or from stdin; never from the command line."""
     from talops.cli.secrets_context import with_context
     from talops.secrets.vault import Vault
 
@@ -87,11 +85,13 @@ def set_(
 
 @app.command()
 def get(
-    name: Annotated[str | None, typer.Argument(help="Without it: the names there are.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of the value; default: list all names.")
+    ] = None,
     directory: Directory = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Print one value, or the names of all."""
+    """Print one value, or the names of all values."""
     from talops.cli.secrets_context import with_context
     from talops.errors import TalopsError
     from talops.secrets.vault import Vault
@@ -105,7 +105,7 @@ def get(
             "\n".join(sorted(values))
         )
     elif name not in values:
-        raise TalopsError(f"there is no value {name!r}", hint=f"talops secrets set {name}")
+        raise TalopsError(f"value {name!r} does not exist", hint=f"talops secrets set {name}")
     elif output == Format.JSON:
         print_json({name: values[name].reveal()})
     else:
@@ -114,12 +114,12 @@ def get(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="Where the credentials are now.")] = Path(
+    file: Annotated[Path, typer.Argument(help="File that contains the credentials.")] = Path(
         "cluster.yaml"
     ),
     directory: Directory = None,
 ) -> None:
-    """Move credentials from cluster.yaml into the encrypted file."""
+    """Move credentials from cluster.yaml to the encrypted file."""
     from talops.cli.secrets_context import with_context
     from talops.secrets.importing import import_credentials
     from talops.secrets.vault import FILE, Vault
@@ -131,9 +131,9 @@ def import_(
     for name in moved:
         note(f"{name}: moved to {FILE}")
     if moved:
-        note("if the old file was ever committed, the values are in Git's history: replace them")
+        note("if the file was ever committed, replace the values: Git history still contains them")
     else:
-        note(f"no credentials in {file}")
+        note(f"{file} contains no credentials")
 
 
 @app.command()
@@ -143,7 +143,7 @@ def rotate(
         bool, typer.Option(help="Keep the key; encrypt for the recipients in .sops.yaml.")
     ] = False,
 ) -> None:
-    """Encrypt every file for a new key; the old one goes when the new one is proven."""
+    """Encrypt every file with a new key; removes the old key after verification."""
     from talops.cli.secrets_context import with_context
 
     with_context(directory, _follow if recipients_only else _rotate)
@@ -153,9 +153,9 @@ def rotate(
 def check(
     directory: Directory = None,
     output: Output = Format.TEXT,
-    staged: Annotated[bool, typer.Option(help="Only what the next commit adds.")] = False,
+    staged: Annotated[bool, typer.Option(help="Check only the staged changes.")] = False,
 ) -> None:
-    """Find plain secrets, files that the key cannot open, and stale recipients."""
+    """Find plain secrets, files that cannot be decrypted, and stale recipients."""
     from talops.cli.secrets_context import with_context
     from talops.secrets.check import check_repository, check_staged
 
@@ -177,11 +177,11 @@ async def _rotate(context: Context) -> None:
 
     if context.key_in_environment:
         raise TalopsError(
-            "the key comes from SOPS_AGE_KEY, so there is no file to put the new one into",
-            hint="unset it and put the key into age.key",
+            "the key comes from SOPS_AGE_KEY, so there is no key file to rotate",
+            hint="unset it and write the key to age.key",
         )
     done = await replace_key(context.sops, context.key_file, _show)
-    note("the cluster still has the old key; before pushing: talops up --only gitops")
+    note("the cluster still uses the old key; before you push: talops up --only gitops")
     typer.echo(done.new)
 
 
@@ -189,7 +189,7 @@ async def _follow(context: Context) -> None:
     from talops.secrets.rotation import follow_rules
 
     if not await follow_rules(context.sops, _show):
-        note("every file is for the recipients in .sops.yaml already")
+        note("every file is already encrypted for the recipients in .sops.yaml")
 
 
 def _show(event: object) -> None:

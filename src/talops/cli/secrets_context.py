@@ -1,4 +1,4 @@
-"""What every `talops secrets` command needs: the repository, the key, the sops program."""
+"""Context of the `talops secrets` commands: the repository, the key, the sops program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Context:
     sops: Sops
     key_file: Path
-    # The key was given as text: there is no file that could be changed.
+    # The key comes from the environment: there is no file to change.
     key_in_environment: bool
 
 
@@ -30,7 +30,7 @@ def with_context(directory: Path | None, work: Callable[[Context], Awaitable[T]]
 
 
 async def in_context(root: Path, work: Callable[[Context], Awaitable[T]]) -> T:
-    """As `with_context`, for callers that run a loop already; `root` is absolute."""
+    """Like `with_context`, for callers inside a running loop; `root` is absolute."""
     return await work(await _context(root))
 
 

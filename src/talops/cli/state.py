@@ -1,4 +1,4 @@
-"""`talops state`: look at states, move them, and serve them."""
+"""`talops state`: inspect, restore, migrate and serve OpenTofu states."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from talops.cli import state_change, state_look, state_serve, state_users
 
 
 def register(root: typer.Typer) -> None:
-    group = typer.Typer(help="Look at states, bring them back, and serve them to a team.")
+    group = typer.Typer(help="Inspect, restore, migrate and serve OpenTofu states.")
     state_look.register(group)
     state_change.register(group)
     state_serve.register(group)

@@ -1,4 +1,4 @@
-"""`talops state rollback|backup|restore|unlock|migrate`: bringing states back, and moving them."""
+"""`talops state rollback|backup|restore|unlock|migrate`: restore and migrate states."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from talops.statestore.backends.interface import StateBackend
 
 Force = Annotated[
-    bool, typer.Option("--force", help="Also over a higher serial or another lineage.")
+    bool, typer.Option("--force", help="Overwrite a state with a higher serial or another lineage.")
 ]
 
 
@@ -31,12 +31,12 @@ def register(group: typer.Typer) -> None:
 
 def rollback(
     state: State,
-    version: Annotated[str, typer.Argument(help="As `talops state versions` names it.")],
+    version: Annotated[str, typer.Argument(help="Version from `talops state versions`.")],
     directory: Directory = None,
 ) -> None:
-    """Make an old version the newest one, byte for byte."""
+    """Write a byte-identical copy of an older version as the newest one."""
     with_backend(directory, lambda found: found.rollback(state, version))
-    note(f"{state} is version {version} again; see what that means: talops infra plan")
+    note(f"{state} rolled back to version {version}; next: talops infra plan")
 
 
 def backup(
@@ -44,7 +44,7 @@ def backup(
     directory: Directory = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Copy every state into private files, wherever the states live."""
+    """Copy every state to private files, from any backend."""
     written = with_backend(directory, lambda found: _backup(found, to))
     if output is Format.JSON:
         print_json([str(path) for path in written])
@@ -55,27 +55,29 @@ def backup(
 
 def restore(
     state: State,
-    file: Annotated[Path | None, typer.Argument(help="A file; else the newest good copy.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="State file; default: the newest valid copy.")
+    ] = None,
     force: Force = False,
     directory: Directory = None,
 ) -> None:
-    """Bring a lost or corrupt state back, from a file or from the newest kept version."""
+    """Restore a lost or corrupt state from a file or from the newest stored version."""
     if file is None:
         used = with_backend(directory, lambda found: _restore_newest(found, state))
     else:
         data, used = _whole_state(file), str(file)
         with_backend(directory, lambda found: found.write(state, data, force=force))
-    note(f"{state} restored from {used}; see what differs: talops infra plan")
+    note(f"{state} restored from {used}; next: talops infra plan")
 
 
 def unlock(
     state: State,
     lock_id: Annotated[
-        str | None, typer.Option("--id", help="Only if this lock is still the one held.")
+        str | None, typer.Option("--id", help="Unlock only if the held lock has this id.")
     ] = None,
     directory: Directory = None,
 ) -> None:
-    """Take a lock away whose holder is gone."""
+    """Remove the stale lock of a state."""
     taken = with_backend(directory, lambda found: found.unlock(state, lock_id))
     note(f"{state} unlocked" if taken else f"{state} was not locked")
 
@@ -84,17 +86,21 @@ def migrate(
     source: Annotated[
         str,
         typer.Option(
-            "--from", metavar="BACKEND", help="local, https://HOST/PROJECT or s3://BUCKET/PREFIX."
+            "--from",
+            metavar="BACKEND",
+            help="Source backend: local, https://HOST/PROJECT or s3://BUCKET/PREFIX.",
         ),
     ],
     target: Annotated[
         str | None,
-        typer.Option("--to", metavar="BACKEND", help="Likewise; else what the inventory says."),
+        typer.Option(
+            "--to", metavar="BACKEND", help="Target backend; default: `state` in cluster.yaml."
+        ),
     ] = None,
     force: Force = False,
     directory: Directory = None,
 ) -> None:
-    """Move all states to where the inventory wants them, verified before the old ones are left."""
+    """Migrate all states to another backend; verifies each copy before the old one is retired."""
     from talops.statestore.backends.moving import Moved
     from talops.statestore.backends.moving import migrate as move
 
@@ -104,7 +110,7 @@ def migrate(
         old = await open_backend(root, source)
         try:
             if old.place == new.place:
-                raise TalopsError(f"the states are at {old.place} already")
+                raise TalopsError(f"the states are already at {old.place}")
             return await move(old, new, force=force, report=note)
         finally:
             await old.close()
@@ -112,7 +118,7 @@ def migrate(
     moved = with_backend(directory, work, target)
     for each in moved:
         typer.echo(f"{each.state}\tserial {each.serial}\told one {each.left}")
-    note(f"{len(moved)} moved; now: talops configure && talops infra init -- -reconfigure")
+    note(f"{len(moved)} migrated; next: talops configure && talops infra init -- -reconfigure")
 
 
 async def _backup(backend: StateBackend, to: Path) -> list[Path]:
@@ -144,7 +150,7 @@ def _whole_state(file: Path) -> bytes:
 
 
 async def _restore_newest(backend: StateBackend, state: str) -> str:
-    """The newest version that is a state, and not the one that is there already."""
+    """Restore the newest version that is a valid state and differs from the current one."""
     from talops.statestore.backends.interface import md5_of
 
     present = await backend.read(state)
@@ -153,7 +159,7 @@ async def _restore_newest(backend: StateBackend, state: str) -> str:
             await backend.rollback(state, each.id)
             return f"version {each.id}"
     raise TalopsError(
-        f"no other version of {state} is kept",
+        f"no other version of {state} exists",
         where=backend.place,
-        hint=f"give a file: talops state restore {state} FILE",
+        hint=f"restore from a file: talops state restore {state} FILE",
     )

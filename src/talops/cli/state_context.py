@@ -1,4 +1,4 @@
-"""Which backend a `talops state` command means: the inventory's, or one that is spelt out."""
+"""The backend of a `talops state` command: from the inventory, or from an option."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def with_backend(
     work: Callable[[StateBackend], Awaitable[T]],
     place: str | None = None,
 ) -> T:
-    """Open the backend, do the work, close it. `place` overrides the inventory's setting."""
+    """Open the backend, run `work`, close it. `place` overrides the inventory."""
     root = (directory or Path.cwd()).absolute()
 
     async def run() -> T:
@@ -50,9 +50,9 @@ async def open_backend(root: Path, place: str | None = None) -> StateBackend:
     cluster = inventory_of(root)
     if cluster is None:
         raise TalopsError(
-            "there is no inventory here",
+            "this directory contains no inventory",
             where=str(root),
-            hint="give its directory with -C, or make one: talops init",
+            hint="set its directory with -C, or create one: talops init",
         )
     remote = (place or cluster.state.kind) != "local"
     return backend_of(cluster, root, await read_credentials(cluster, root) if remote else {}, place)
@@ -77,13 +77,13 @@ def backend_of(
 
         return S3Backend(*_s3(cluster, credentials, place), _who())
     raise TalopsError(
-        f"{spelt} is no place for states",
-        hint="local, https://HOST/PROJECT or s3://BUCKET/PREFIX",
+        f"{spelt} is not a state backend",
+        hint="use local, https://HOST/PROJECT or s3://BUCKET/PREFIX",
     )
 
 
 def marks_of(cluster: Cluster, root: Path, credentials: Mapping[str, Secret]) -> Marks | None:
-    """Locks beside the states; None where states are files that other machines do not see."""
+    """Locks stored with the states; None if the states are local files."""
     if cluster.state.kind == "http":
         from talops.statestore.backends.marks import HttpMarks
 

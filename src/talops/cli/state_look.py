@@ -1,4 +1,4 @@
-"""`talops state list|show|versions|diff|locks`: reading, whatever keeps the states."""
+"""`talops state list|show|versions|diff|locks`: read states from any backend."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from talops.statestore.backends.interface import StateBackend, StateInfo
 
-State = Annotated[str, typer.Argument(help="A state, such as 01-hypervisors.")]
+State = Annotated[str, typer.Argument(help="Name of the state, like 01-hypervisors.")]
 Version = Annotated[
-    str | None, typer.Option("--version", help="A kept version instead of the newest state.")
+    str | None, typer.Option("--version", help="Show this version instead of the newest state.")
 ]
 
 
@@ -34,7 +34,7 @@ def register(group: typer.Typer) -> None:
 
 
 def list_states(directory: Directory = None, output: Output = Format.TEXT) -> None:
-    """All states of this inventory: serial, size, and who holds a lock."""
+    """List the states of this inventory with serial, size and lock."""
     found = with_backend(directory, lambda backend: backend.overview())
     if output is Format.JSON:
         print_json([_info(each) for each in found])
@@ -50,12 +50,12 @@ def show(
     state: State,
     version: Version = None,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Print the state itself; it holds secrets.")
+        bool, typer.Option("--raw", help="Print the complete state, including secrets.")
     ] = False,
     directory: Directory = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """What is in a state, by address; values only with --raw."""
+    """List the resource addresses in a state; values only with --raw."""
     from talops.statestore.backends.contents import contents_of
 
     data = with_backend(directory, lambda backend: _read(backend, state, version))
@@ -69,7 +69,7 @@ def show(
         return
     note(f"serial {found.serial}, lineage {found.lineage}, {len(data)} bytes")
     if found.encrypted:
-        note("encrypted by the client: its content shows only with the passphrase, to tofu")
+        note("encrypted by the client: only tofu with the passphrase can read the content")
     for address in [
         *sorted(found.resources),
         *(f"output.{name}" for name in sorted(found.outputs)),
@@ -78,7 +78,7 @@ def show(
 
 
 def versions(state: State, directory: Directory = None, output: Output = Format.TEXT) -> None:
-    """The kept versions of a state, newest first."""
+    """List the stored versions of a state, newest first."""
     found = with_backend(directory, lambda backend: backend.versions(state))
     if output is Format.JSON:
         print_json([asdict(each) for each in found])
@@ -91,12 +91,14 @@ def versions(state: State, directory: Directory = None, output: Output = Format.
 
 def diff(
     state: State,
-    old: Annotated[str, typer.Argument(help="A version, as `talops state versions` names it.")],
-    new: Annotated[str | None, typer.Argument(help="Another one; else the newest state.")] = None,
+    old: Annotated[str, typer.Argument(help="Version from `talops state versions`.")],
+    new: Annotated[
+        str | None, typer.Argument(help="Version to compare with; default: the newest state.")
+    ] = None,
     directory: Directory = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Which addresses differ between two versions; values are never shown."""
+    """List the addresses that differ between two versions; never shows values."""
     from talops.statestore.backends.contents import compare, contents_of
 
     async def both(backend: StateBackend) -> tuple[bytes, bytes]:
@@ -111,11 +113,11 @@ def diff(
         for address in addresses:
             sys.stdout.write(f"{sign} {address}\n")
     if found.empty:
-        note("no difference")
+        note("no differences")
 
 
 def locks(directory: Directory = None, output: Output = Format.TEXT) -> None:
-    """Who holds which state."""
+    """List the held locks with their holders."""
     found = with_backend(directory, lambda backend: backend.overview())
     held = [each for each in found if each.lock]
     if output is Format.JSON:
@@ -134,8 +136,8 @@ def locks(directory: Directory = None, output: Output = Format.TEXT) -> None:
 async def _read(backend: StateBackend, state: str, version: str | None) -> bytes:
     data = await backend.read(state, version)
     if data is None:
-        what = f"there is no version {version} of {state}" if version else f"there is no {state}"
-        raise TalopsError(what, where=backend.place, hint="talops state list")
+        named = f"version {version} of {state}" if version else f"state {state}"
+        raise TalopsError(f"{named} does not exist", where=backend.place, hint="talops state list")
     return data
 
 
@@ -155,10 +157,10 @@ def condition(info: StateInfo) -> str:
     if info.problem:
         return info.problem
     if info.lock:
-        return f"locked by {info.lock.get('Who', 'somebody')}"
+        return f"locked by {info.lock.get('Who', 'an unknown user')}"
     if info.exists:
         return "ok"
-    return "no run under way" if info.name.endswith(SUFFIX) else "not there yet"
+    return "no run in progress" if info.name.endswith(SUFFIX) else "does not exist yet"
 
 
 def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

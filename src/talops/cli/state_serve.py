@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from talops.statestore.keys import Keyring
     from talops.statestore.tls import TlsFiles
 
-# The variables that obstore, OpenTofu and the AWS tools agree on.
+# The variables that obstore, OpenTofu and the AWS tools share.
 _S3_VARIABLES = (
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -33,28 +33,35 @@ def register(group: typer.Typer) -> None:
 def serve(
     *,
     store: Annotated[
-        str, typer.Option(help="sqlite:DIRECTORY, postgres://HOST/DB or s3://BUCKET/PREFIX.")
+        str, typer.Option(help="Store: sqlite:DIRECTORY, postgres://HOST/DB or s3://BUCKET/PREFIX.")
     ] = "sqlite:talops-state",
-    listen: Annotated[str, typer.Option(help="Address and port.")] = "127.0.0.1:8443",
-    users: Annotated[Path | None, typer.Option(help="The users file.")] = None,
+    listen: Annotated[str, typer.Option(help="Address and port to listen on.")] = "127.0.0.1:8443",
+    users: Annotated[
+        Path | None, typer.Option(help="Users file; see `talops state user add`.")
+    ] = None,
     no_users: Annotated[
-        bool, typer.Option("--no-users", help="Let everybody in (loopback only).")
+        bool, typer.Option("--no-users", help="Disable authentication (loopback only).")
     ] = False,
     tls_certificate: Annotated[Path | None, typer.Option(help="PEM certificate chain.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="PEM private key.")] = None,
     tls_self_made: Annotated[
-        Path | None, typer.Option(help="Make and keep a certificate in this directory.")
+        Path | None,
+        typer.Option(help="Create and store a self-signed certificate in this directory."),
     ] = None,
     client_ca: Annotated[
-        Path | None, typer.Option(help="Ask clients for a certificate of this authority.")
+        Path | None, typer.Option(help="Require client certificates signed by this CA.")
     ] = None,
     key_file: Annotated[
         Path | None,
-        typer.Option(help="Encrypt at rest; one key per line (base64, hex, age), first one seals."),
+        typer.Option(
+            help="Encrypt at rest; one key per line (base64, hex, age), the first encrypts."
+        ),
     ] = None,
-    max_body_mb: Annotated[int, typer.Option(min=1, help="Largest state accepted.")] = 64,
-    keep_versions: Annotated[int, typer.Option(min=0, help="Versions kept; 0 keeps all.")] = 0,
-    keep_days: Annotated[float, typer.Option(min=0, help="Days versions are kept; 0: ever.")] = 0,
+    max_body_mb: Annotated[int, typer.Option(min=1, help="Maximum size of a state in MB.")] = 64,
+    keep_versions: Annotated[int, typer.Option(min=0, help="Versions to keep (0 = all).")] = 0,
+    keep_days: Annotated[
+        float, typer.Option(min=0, help="Days to keep versions (0 = forever).")
+    ] = 0,
 ) -> None:
     """Serve OpenTofu and Terraform states over HTTP."""
     import uvloop
@@ -69,7 +76,7 @@ def serve(
 
     if users is None and not no_users:
         raise TalopsError(
-            "who may use this server?",
+            "--users or --no-users is required",
             hint="talops state user add NAME --users users.json, then serve --users users.json",
         )
     host, port = _listen_address(listen)
@@ -91,12 +98,12 @@ def serve(
 def _listen_address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not host or not port.isdigit():
-        raise typer.BadParameter("an address and a port, such as 127.0.0.1:8443")
+        raise typer.BadParameter("expected an address and a port, like 127.0.0.1:8443")
     return host.strip("[]"), int(port)
 
 
 def _keyring(path: Path | None) -> Keyring | None:
-    """From --key-file, or from TALOPS_STATE_KEY: the environment of a container."""
+    """Keys from --key-file, or from TALOPS_STATE_KEY (for containers)."""
     from talops.errors import TalopsError
     from talops.statestore.keys import Keyring, parse_keys
 
@@ -123,5 +130,5 @@ def _tls(
     if certificate is None and key is None and client_ca is None:
         return None
     if certificate is None or key is None:
-        raise typer.BadParameter("--tls-certificate and --tls-key go together")
+        raise typer.BadParameter("--tls-certificate and --tls-key must be used together")
     return TlsFiles(certificate, key, client_ca)

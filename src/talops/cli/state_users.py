@@ -1,4 +1,4 @@
-"""`talops state user`: who may use a state server."""
+"""`talops state user`: manage the users of a state server."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import typer
 from talops.cli.output import note
 
 UserName = Annotated[str, typer.Argument(help="Name of the user.")]
-UsersFile = Annotated[Path, typer.Option("--users", help="The users file of the server.")]
+UsersFile = Annotated[Path, typer.Option("--users", help="Users file of the server.")]
 PasswordFile = Annotated[
     Path | None,
-    typer.Option(help="Read the password from this file (- for stdin) instead of making one."),
+    typer.Option(help="Read the password from this file (- = stdin); default: generate one."),
 ]
-Patterns = Annotated[list[str] | None, typer.Option(help="States, such as homelab/* (repeatable).")]
+Patterns = Annotated[list[str] | None, typer.Option(help="States, like homelab/* (repeatable).")]
 
 
 def register(group: typer.Typer) -> None:
-    users = typer.Typer(help="Who may use a state server.")
+    users = typer.Typer(help="Manage the users of a state server.")
     users.command("add")(add)
     users.command("rotate")(rotate)
     users.command("remove")(remove)
@@ -34,7 +34,7 @@ def add(
     write: Patterns = None,
     password_file: PasswordFile = None,
 ) -> None:
-    """Add a user; the password is printed once and kept only as a hash."""
+    """Add a user; prints the password once and stores only a hash."""
     from talops.statestore import users as book
 
     password, made = _password(password_file)
@@ -43,11 +43,11 @@ def add(
         writable = ("*",)
     book.add(users, name, password, read=readable, write=writable)
     _show(password, made)
-    note(f"{name} may write {list(writable)}, read {list(readable)}")
+    note(f"{name} added: write {list(writable)}, read {list(readable)}")
 
 
 def rotate(name: UserName, users: UsersFile, password_file: PasswordFile = None) -> None:
-    """Give a user a new password; the server takes it over within a second."""
+    """Set a new password for a user; the server applies it within a second."""
     from talops.statestore import users as book
 
     password, made = _password(password_file)
@@ -56,7 +56,7 @@ def rotate(name: UserName, users: UsersFile, password_file: PasswordFile = None)
 
 
 def remove(name: UserName, users: UsersFile) -> None:
-    """Remove a user; the server forgets them within a second."""
+    """Remove a user; the server applies it within a second."""
     from talops.statestore import users as book
 
     book.remove(users, name)
@@ -78,4 +78,4 @@ def _password(file: Path | None) -> tuple[str, bool]:
 def _show(password: str, made: bool) -> None:
     if made:
         sys.stdout.write(password + "\n")
-        note("this password is not shown again; clients take it from TF_HTTP_PASSWORD")
+        note("this password is not shown again; clients read it from TF_HTTP_PASSWORD")

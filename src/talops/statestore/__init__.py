@@ -1,1 +1,1 @@
-"""The HTTP state server: protocol, stores, access, encryption; and the clients of all backends."""
+"""The HTTP state server (protocol, stores, access, encryption), and clients of all backends."""

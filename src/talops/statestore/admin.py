@@ -1,4 +1,4 @@
-"""Addresses for people and monitoring: listings, old versions, rollback, health, metrics."""
+"""Endpoints for administration and monitoring: lists, versions, rollback, health, metrics."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Admin:
         state, _ = await self._permit(request, Access.READ)
         stored = await self._store.read(state, _number(request.path_params["number"]))
         if stored is None:
-            raise RefusedError(refusal(404, "there is no such version"))
+            raise RefusedError(refusal(404, "version does not exist"))
         return _http(await self._service.deliver(state, stored, head=request.method == "HEAD"))
 
     async def _rollback(self, request: HttpRequest) -> HttpResponse:
@@ -126,7 +126,7 @@ class Admin:
         )
 
     async def _rewrap(self, request: HttpRequest) -> HttpResponse:
-        """Wrap the data keys of all versions anew; their bytes stay untouched."""
+        """Wrap the data keys of all versions again; the bodies stay unchanged."""
         user = await self._enter(request)
         keyring, count = self._vault.keyring, 0
         if keyring is None:
@@ -148,7 +148,7 @@ class Admin:
         user = await self._enter(request)
         state = f"{request.path_params['project']}/{request.path_params['name']}"
         if not paths.is_name(state):
-            raise RefusedError(refusal(404, "no such address"))
+            raise RefusedError(refusal(404, "path does not exist"))
         self._gate.permit(user, access, state)
         return state, user
 
@@ -178,7 +178,7 @@ def version_document(version: Version) -> dict[str, Any]:
 
 def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > LONGEST_NUMBER:
-        raise RefusedError(refusal(400, "a version is a number, such as ?version=7"))
+        raise RefusedError(refusal(400, "a version is a number, like ?version=7"))
     return int(text)
 
 
@@ -202,5 +202,5 @@ async def _refused(_: HttpRequest, error: Exception) -> HttpResponse:
 async def _failed(_: HttpRequest, error: Exception) -> HttpResponse:
     assert isinstance(error, TalopsError)
     if isinstance(error, UnreachableError):
-        return _http(refusal(503, "the store does not answer", "try again"))
+        return _http(refusal(503, "the store does not answer", "retry"))
     return _http(refusal(500, error.what, error.hint or ""))

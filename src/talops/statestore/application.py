@@ -1,4 +1,4 @@
-"""The server's parts put together: a store, a vault and a guard in, an ASGI application out."""
+"""Build the ASGI application from a store, a vault and a guard."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Application:
             await self._endpoint(scope, receive, send)
 
     async def maintain(self) -> None:
-        """Apply retention and sweep leftovers until cancelled; a failure is tried again later."""
+        """Apply retention and remove leftovers until cancelled; retry failures later."""
         swept = 0.0
         while True:
             with contextlib.suppress(TalopsError):
@@ -70,7 +70,7 @@ class Application:
             await asyncio.sleep(PRUNE_SECONDS)
 
     async def prune(self) -> None:
-        """Apply retention to the states that grew since the last time."""
+        """Apply retention to the states with new versions since the last time."""
         if not (self._keep.count or self._keep.days):
             self._grown.clear()
             return

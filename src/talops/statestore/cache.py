@@ -1,7 +1,7 @@
-"""Bodies that passed through this server, on its own disk.
+"""A local cache of bodies that passed through this server.
 
-A blob never changes and its name is never used twice, so a copy is as good as the original on
-whichever server it lies. The files have no name: they vanish with the process.
+A blob never changes and its name is never reused, so a copy is valid on every server. The files
+are unnamed: they disappear with the process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-# Small on purpose: a file that is gone again soon never reaches the disk.
+# Small on purpose: a short-lived file never reaches the disk.
 LIMIT = 160 * 1024 * 1024
 PIECE = 1024 * 1024
 
@@ -31,7 +31,7 @@ class BlobCache:
         self._size = 0
 
     def adopt(self, blob: str, file: IO[bytes]) -> None:
-        """Take over a written file; the longest unused ones make room for it."""
+        """Add a written file; evict the least recently used ones to make room."""
         file.flush()
         size = os.fstat(file.fileno()).st_size
         self._files[blob] = (file, size)
@@ -45,7 +45,7 @@ class BlobCache:
         if blob not in self._files:
             return None
         self._files.move_to_end(blob)
-        # A handle of its own: the entry may be dropped while somebody still reads.
+        # A separate handle: the entry may be evicted during a read.
         return _pieces(os.dup(self._files[blob][0].fileno()))
 
     def forget(self, blob: str) -> None:

@@ -1,4 +1,4 @@
-"""What the server must know of a state's JSON: that it is one, its serial and its lineage."""
+"""What the server reads from a state: that it is valid JSON, its serial and its lineage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from talops.errors import TalopsError
 
-# Both tools write serial and lineage first; this much of a large body is looked at.
+# Both tools write serial and lineage first; only this part of a large body is parsed.
 START = 64 * 1024
 
 
@@ -28,18 +28,18 @@ _ADAPTER = TypeAdapter(Marks)
 
 
 def marks_of(body: bytes) -> Marks:
-    """Parse all of it; nothing but the two marks becomes a Python object."""
+    """Parse all of it; only serial and lineage become Python objects."""
     try:
         return _ADAPTER.validate_json(body)
     except ValidationError as error:
         raise NotAStateError(
             f"the body is not a state: {_reason(error)}",
-            hint="send the whole JSON document that tofu or terraform wrote",
+            hint="send the complete JSON document that tofu or terraform wrote",
         ) from None
 
 
 def marks_at_start(body: bytes) -> Marks | None:
-    """The marks, if the first bytes of a JSON object hold them."""
+    """Serial and lineage, if the first bytes of a JSON object contain them."""
     try:
         start = from_json(body[:START], allow_partial=True)
         return _ADAPTER.validate_python(start) if isinstance(start, dict) else None
@@ -48,7 +48,7 @@ def marks_at_start(body: bytes) -> Marks | None:
 
 
 def _reason(error: ValidationError) -> str:
-    # The message only: pydantic's text would quote the body, which holds secrets.
+    # Only the message: the text of pydantic would quote the body, which contains secrets.
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     return f"{place}: {first['msg']}" if place else first["msg"]

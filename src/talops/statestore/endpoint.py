@@ -27,7 +27,7 @@ _Handler = "Callable[[Call, Request], Awaitable[Response]]"
 
 
 class StateEndpoint:
-    """An ASGI application; everything a client can provoke becomes a 4xx or 503 here."""
+    """An ASGI application; every error that a client can cause becomes a 4xx or 503."""
 
     def __init__(self, service: Service, gate: Gate, metrics: Metrics) -> None:
         self._gate = gate
@@ -72,8 +72,8 @@ class StateEndpoint:
         except (NotAStateError, BadLockError) as error:
             return refusal(400, error.what, error.hint or "")
         except UnreachableError:
-            # The outcome is unknown; every request may be re-sent, and clients do.
-            return refusal(503, "the store does not answer", "try again", [(b"retry-after", b"1")])
+            # The outcome is unknown; every request is safe to retry, and clients do.
+            return refusal(503, "the store does not answer", "retry", [(b"retry-after", b"1")])
         except TalopsError as error:
             return refusal(500, error.what, error.hint or "")
 
@@ -83,13 +83,13 @@ class StateEndpoint:
         if target is None:
             return refusal(
                 404,
-                "no such address",
-                "states live at /<project>/<state>, names of A-Z a-z 0-9 . _ -",
+                "path does not exist",
+                "the path of a state is /<project>/<state>, with names of A-Z a-z 0-9 . _ -",
             )
         methods = self._on_lock if target.is_lock else self._on_state
         if request.method not in methods:
             allowed = ", ".join(methods).encode()
-            return refusal(405, "this method is not known here", headers=[(b"allow", allowed)])
+            return refusal(405, "method not allowed", headers=[(b"allow", allowed)])
         access, handler = methods[request.method]
         self._gate.permit(user, access, target.state)
         return await handler(Call(target.state, user.name, request.address), request)

@@ -1,4 +1,4 @@
-"""One HTTP request and its response, as thin as ASGI allows: this is the hot path."""
+"""One HTTP request and its response, with little code over ASGI: this is the hot path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JSON_TYPE = (b"content-type", b"application/json")
 
 
 class ClientGoneError(Exception):
-    """The client hung up in the middle of its request; there is nobody to answer."""
+    """The client closed the connection during its request; no response is possible."""
 
 
 class Request:
@@ -42,7 +42,7 @@ class Request:
     def query(self, name: str) -> str:
         if not self.query_string:
             return ""
-        if _PLAIN_ID.match(self.query_string):  # what every write of both tools carries
+        if _PLAIN_ID.match(self.query_string):  # every write of both tools has one
             return self.query_string[3:].decode() if name == "ID" else ""
         pairs = parse_qsl(self.query_string.decode("latin-1"), keep_blank_values=True)
         return next((value for key, value in pairs if key == name), "")
@@ -74,10 +74,10 @@ class Response:
     status: int
     body: bytes = b""
     headers: Headers = field(default_factory=list)
-    # For large bodies: `length` bytes in pieces, instead of `body`.
+    # For large bodies: `length` bytes in pieces instead of `body`.
     stream: AsyncIterator[bytes] | None = None
     length: int = 0
-    # The request's body was not read: answer whole, then let the client finish and hang up.
+    # The request body was not read: send the response, let the client finish, then close.
     unread: bool = False
 
     @property
@@ -109,7 +109,7 @@ async def respond(send: Send, receive: Receive, response: Response, *, head: boo
         return
     body = b"" if head else response.body
     if response.unread:
-        # Closing at once would reset the connection and take this answer with it.
+        # Closing immediately would reset the connection and lose this response.
         await send({"type": "http.response.body", "body": body, "more_body": True})
         await _drain(receive)
         body = b""
@@ -126,7 +126,7 @@ DRAIN_LIMIT = 256 * 1024 * 1024
 
 
 async def _drain(receive: Receive) -> None:
-    """Bounded here by size, and in time by the connection's watchdog."""
+    """Limited in size here, and in time by the watchdog of the connection."""
     seen = 0
     while seen < DRAIN_LIMIT:
         message = await receive()

@@ -1,4 +1,4 @@
-"""The door of every address: credentials first, then the right to this state."""
+"""Authentication and authorization of every request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,12 @@ class Gate:
             wait = [(b"retry-after", b"%d" % found.retry_after)]
             raise RefusedError(refusal(429, "too many failed logins", "wait", wait))
         raise RefusedError(
-            refusal(401, "who are you?", "set TF_HTTP_USERNAME and TF_HTTP_PASSWORD", [_CHALLENGE])
+            refusal(
+                401,
+                "authentication required",
+                "set TF_HTTP_USERNAME and TF_HTTP_PASSWORD",
+                [_CHALLENGE],
+            )
         )
 
     def permit(self, user: User, access: Access, state: str) -> None:
@@ -44,7 +49,7 @@ class Gate:
         raise RefusedError(
             refusal(
                 403,
-                f"{user.name} has no right to {access} {state}",
-                f'the users file grants it: "{access}": ["{state}"]',
+                f"{user.name} does not have permission to {access} {state}",
+                f'grant it in the users file: "{access}": ["{state}"]',
             )
         )

@@ -1,4 +1,4 @@
-"""Who is asking: Basic credentials, verified once by scrypt and then known by a keyed digest."""
+"""Authentication: Basic credentials, verified once by scrypt, then by a keyed digest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CACHED_CREDENTIALS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """No entry: 401, or 429 with the seconds to wait."""
+    """Authentication failed: 401, or 429 with the seconds to wait."""
 
     retry_after: int = 0
 
@@ -38,7 +38,7 @@ ANYBODY = users.User("anonymous", "", (), ("*",))
 
 
 class OpenGuard:
-    """Lets everybody in; only for a server that listens on loopback."""
+    """Accept every request; only for a server that listens on loopback."""
 
     def known(self, header: bytes | None) -> User | None:  # noqa: ARG002  (the shape of Guard)
         return ANYBODY
@@ -57,13 +57,13 @@ class Guard:
         self._users = users.load(path)
         self._stamp = _stamp(path)
         self._looked = clock()
-        # One scrypt at a time: it takes 32 MB, and guessing must not starve the states.
+        # One scrypt at a time: it uses 32 MB, and guessing must not slow down other requests.
         self._turn = asyncio.Semaphore(1)
-        # Unknown names cost as much time as known ones.
+        # Unknown names take as long as known ones.
         self._decoy = decoy_hash()
 
     def known(self, header: bytes | None) -> User | None:
-        """The user of credentials that were verified before; the way of nearly every request."""
+        """The user of credentials that were verified before; the path of nearly every request."""
         if header is None:
             return None
         if self._clock() - self._looked > 1.0:
@@ -71,7 +71,7 @@ class Guard:
         return self._verified.get(self._digest(header))
 
     async def verify(self, header: bytes | None, address: str) -> User | Denied:
-        if header is None:  # clients ask once without credentials; that is no guess
+        if header is None:  # clients send one request without credentials; not a guess
             return Denied()
         if wait := self._must_wait(address):
             return Denied(wait)
@@ -105,7 +105,7 @@ class Guard:
         return hashlib.blake2b(header, key=self._key, digest_size=32).digest()
 
     def _reload(self) -> None:
-        """Take over a changed users file; while it is unreadable the last good one counts."""
+        """Reload a changed users file; if it cannot be read, keep using the last valid one."""
         self._looked = self._clock()
         try:
             stamp = _stamp(self._path)

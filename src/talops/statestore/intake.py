@@ -1,4 +1,4 @@
-"""A state's body on its way in: measured, hashed, checked, sealed, and staged when it is large."""
+"""Receive the body of a state: measure, hash, check and seal it; stage it if it is large."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from talops.statestore.store import Store
 
 
-# Some pieces of a body, and whether they are its end.
+# Some pieces of a body, and whether they are the last ones.
 _Frame = tuple[list[bytes], bool]
 
 
 class RefusedError(Exception):
-    """The request is answered with this response."""
+    """The request is refused with this response."""
 
     def __init__(self, response: Response) -> None:
         super().__init__(response.status)
@@ -52,7 +52,7 @@ class Intake:
         self._store = store
         self._vault = vault
         self.limit = limit
-        # Large bodies without a Content-MD5 are held in memory as a whole: one at a time.
+        # Large bodies without a Content-MD5 are held in memory completely: one at a time.
         self._whole = asyncio.Semaphore(1)
 
     async def take(self, request: Request, state: str) -> Content:
@@ -75,8 +75,8 @@ class Intake:
         start = await anext(pieces)
         marks = marks_at_start(start)
         if marks and expected:
-            # The digest proves that the sender's bytes arrived whole; parsing all of them again
-            # would only repeat what the sender did.
+            # The digest proves that all bytes arrived; parsing all of them again would only repeat
+            # what the sender did.
             return await self._stage(state, marks, _frames(_after(start, pieces)), expected)
         async with self._whole:
             body = b"".join([start, *[piece async for piece in pieces]])
@@ -129,8 +129,8 @@ class Intake:
     def _too_large(self) -> RefusedError:
         answer = refusal(
             413,
-            f"the state is larger than this server accepts ({self.limit // 1024**2} MB)",
-            "raise --max-body-mb on the server, or split the configuration into several states",
+            f"the state exceeds the limit of this server ({self.limit // 1024**2} MB)",
+            "increase --max-body-mb on the server, or split the configuration into several states",
         )
         return RefusedError(Response(answer.status, answer.body, answer.headers, unread=True))
 
@@ -155,7 +155,7 @@ async def _frames(pieces: AsyncIterator[bytes]) -> AsyncIterator[_Frame]:
     size = 0
     async for piece in pieces:
         left = piece
-        # Only what is surely followed by something may go out unmarked.
+        # A frame without the end mark must be followed by another one.
         while size + len(left) > FRAME:
             cut = FRAME - size
             yield [*frame, left[:cut]], False
@@ -183,14 +183,14 @@ def _declared_md5(request: Request) -> str:
 
 
 def _last_byte(pieces: list[bytes]) -> bytes:
-    """The last one that is not white space; a body may end with some, in a frame of its own."""
+    """The last byte that is not white space; trailing white space may be in its own frame."""
     ends = (piece.rstrip()[-1:] for piece in reversed(pieces))
     return next((end for end in ends if end), b"")
 
 
 def _check_end(end: bytes) -> None:
     if end != b"}":
-        raise RefusedError(refusal(400, "the body is not a state: it has no end"))
+        raise RefusedError(refusal(400, "the body is not a state: it is incomplete"))
 
 
 def _compare(expected: str, found: str) -> None:

@@ -1,4 +1,4 @@
-"""Master keys for encryption at rest: the first one seals, all of them open."""
+"""Master keys for encryption at rest: the first one encrypts, all of them decrypt."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BECH32_CONSTANTS = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 
 
 class StateKeyError(TalopsError):
-    """A key is missing, malformed, or not the one a version was sealed with."""
+    """A key is missing, malformed, or not the one that encrypted a version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class MasterKey:
         if len(self.secret) != KEY_SIZE:
             raise StateKeyError(
                 f"a key has {KEY_SIZE} bytes, this one {len(self.secret)}",
-                hint="make one with: openssl rand -base64 32",
+                hint="openssl rand -base64 32 > state.key",
             )
 
     @property
@@ -55,7 +55,7 @@ class Keyring:
         self._keys = {key.id: key for key in keys}
         if not self._keys:
             raise StateKeyError(
-                "the key file holds no key", hint="openssl rand -base64 32 > state.key"
+                "the key file contains no key", hint="openssl rand -base64 32 > state.key"
             )
         self.current = next(iter(self._keys.values()))
 
@@ -74,7 +74,7 @@ class Keyring:
         master = self._keys.get(key_id)
         if master is None:
             raise StateKeyError(
-                f"this version was sealed with key {key_id}, which the server does not have",
+                f"this version is encrypted with key {key_id}, which the server does not have",
                 hint="add the old key below the new one in the key file",
             )
         raw = base64.b64decode(text)
@@ -90,7 +90,7 @@ class Keyring:
 
 
 def parse_keys(text: str) -> list[MasterKey]:
-    """One key per line (base64, hex, or an age identity); blanks and # comments are skipped."""
+    """One key per line (base64, hex, or an age identity); skips blank lines and # comments."""
     lines = (line.strip() for line in text.splitlines())
     return [_parse(line) for line in lines if line and not line.startswith("#")]
 
@@ -106,27 +106,27 @@ def _parse(line: str) -> MasterKey:
         # `from None`: the cause would quote the line, and the line is a key.
         raise StateKeyError(
             "a line of the key file is neither base64, hex nor an age identity",
-            hint="make a key with: openssl rand -base64 32",
+            hint="generate a key with: openssl rand -base64 32",
         ) from None
 
 
 def from_age_identity(identity: str) -> MasterKey:
-    """A key derived from an age identity, so that one key file serves SOPS and the states."""
+    """A key derived from an age identity, so that one key file works for SOPS and the states."""
     data = identity.strip().lower().removeprefix(_AGE_PREFIX.lower())
     values = [_BECH32.find(letter) for letter in data]
     if len(values) != _AGE_LENGTH or -1 in values or _checksum(values) != 1:
-        raise StateKeyError("the age identity is malformed", hint="make one with: age-keygen")
+        raise StateKeyError("the age identity is malformed", hint="generate one with: age-keygen")
     number = 0
     for value in values[:-_CHECKSUM_LENGTH]:
         number = number << 5 | value
-    # 52 letters of five bits carry 256 bits and four zeros.
+    # 52 letters of five bits encode 256 bits and four zeros.
     secret = (number >> 4).to_bytes(KEY_SIZE, "big")
     derive = HKDF(SHA256(), KEY_SIZE, salt=None, info=b"talops state encryption at rest")
     return MasterKey(derive.derive(secret))
 
 
 def _checksum(values: list[int]) -> int:
-    """Bech32's: a mistyped identity must not quietly become another key."""
+    """The Bech32 checksum: a mistyped identity must not silently become another key."""
     prefix = _AGE_PREFIX[:-1].lower().encode()
     expanded = [*(byte >> 5 for byte in prefix), 0, *(byte & 31 for byte in prefix), *values]
     total = 1

@@ -1,4 +1,4 @@
-"""The LockInfo document of both tools, as far as the server must understand it."""
+"""The fields of the LockInfo document of both tools that the server uses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BadLockError(TalopsError):
 
 @dataclass(frozen=True, slots=True)
 class UnlockRequest:
-    """`lock_id` None: whatever is held. `forced`: sent by somebody who never held the lock."""
+    """`lock_id` None: any held lock. `forced`: sent by a client that did not hold the lock."""
 
     lock_id: str | None
     forced: bool
@@ -30,14 +30,14 @@ def parse_lock(body: bytes) -> Lock:
     lock_id = _lock_id(document)
     if not lock_id:
         raise BadLockError(
-            'a lock needs a LockInfo document with a non-empty "ID"',
-            hint="tofu and terraform send one by themselves",
+            'a lock requires a LockInfo document with a non-empty "ID"',
+            hint="tofu and terraform send one automatically",
         )
     return Lock(lock_id, body)
 
 
 def parse_unlock(body: bytes) -> UnlockRequest:
-    """Terraform forces with an empty body, OpenTofu with a document that has only an ID."""
+    """Terraform forces with an empty body, OpenTofu with a document that contains only an ID."""
     if not body.strip():
         return UnlockRequest(None, forced=True)
     document = _document(body)
@@ -47,7 +47,7 @@ def parse_unlock(body: bytes) -> UnlockRequest:
 
 
 def describe(lock: Lock) -> dict[str, Any]:
-    """The holder's document for people; a lock that cannot be read still shows its id."""
+    """The document of the holder, for display; an unreadable lock still shows its id."""
     try:
         found = json.loads(lock.info)
     except ValueError:
@@ -66,15 +66,17 @@ def _document(body: bytes) -> dict[str, Any]:
 
 
 def given_lock_id(text: str) -> str:
-    """The id a write relies on; empty when it relies on none."""
-    # Space separates remembered ids in a store, and not every store can hold a NUL.
+    """The lock id of a write; empty if it has none."""
+    # Space separates remembered ids in a store, and not every store can contain a NUL.
     if len(text) > _ID_LIMIT or " " in text or not text.isprintable():
-        raise BadLockError(f"a lock's id is one printable word of at most {_ID_LIMIT} characters")
+        raise BadLockError(
+            f"the lock id must be one printable word of at most {_ID_LIMIT} characters"
+        )
     return text
 
 
 def _lock_id(document: dict[str, Any]) -> str:
     lock_id = document.get("ID", "")
     if not isinstance(lock_id, str):
-        raise BadLockError('the "ID" of a lock is text')
+        raise BadLockError('the "ID" of a lock must be a string')
     return given_lock_id(lock_id)

@@ -1,4 +1,4 @@
-"""Counters for Prometheus. No label names a state or a user: /metrics needs no password."""
+"""Counters for Prometheus. No label contains a state or a user: /metrics is public."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that pass between protocol and stores: locks, versions, drafts and outcomes."""
+"""The values passed between protocol and stores: locks, versions, drafts and outcomes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """`info` is the holder's own JSON: whoever is refused gets exactly these bytes."""
+    """`info` is the JSON of the holder; a refused client receives exactly these bytes."""
 
     id: str
     info: bytes
@@ -16,7 +16,7 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does something, and from which address."""
+    """The user of a request, and its address."""
 
     who: str
     origin: str
@@ -24,7 +24,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The newest version, as far as an answer to a write has to name it."""
+    """The fields of the newest version that the response to a write contains."""
 
     number: int
     serial: int
@@ -34,7 +34,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One kept state. Exactly one of an inline body and a blob holds the bytes."""
+    """One stored version. Either an inline body or a blob contains the bytes."""
 
     number: int
     serial: int
@@ -46,7 +46,7 @@ class Version:
     at: float
     lock_id: str = ""
     note: str = ""
-    # The data key of this version, wrapped by a master key; "" when stored in the clear.
+    # The data key of this version, wrapped by a master key; "" if not encrypted.
     sealed_key: str = ""
     blob: str = ""
 
@@ -57,12 +57,12 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a store must know of a state to judge a request."""
+    """The data of a state that a store needs to decide on a request."""
 
     lock: Lock | None = None
-    # Lock ids that were given back lately: a re-sent UNLOCK or LOCK of theirs is recognised.
+    # Recently released lock ids, to recognise a repeated UNLOCK or LOCK.
     released: tuple[str, ...] = ()
-    # The last number given out; it keeps rising after a deletion.
+    # The last assigned number; it never decreases, even after a deletion.
     number: int = 0
     current: Version | None = None
 
@@ -73,7 +73,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A version that asks to become the newest one."""
+    """A version to write as the newest one."""
 
     serial: int
     lineage: str
@@ -92,7 +92,7 @@ class Draft:
         return Standing(number, self.serial, self.lineage, self.md5)
 
     def copying(self, old: Version) -> Draft:
-        """The same wish, for the content of an older version."""
+        """An older version to write as the newest one."""
         return replace(
             self,
             serial=old.serial,
@@ -123,11 +123,11 @@ class Draft:
 
 class Verdict(StrEnum):
     DONE = "done"
-    SAME = "same"  # re-sent; the outcome already stands
-    HELD = "held"  # somebody else holds the lock
-    LOST = "lost"  # the caller's lock is gone
-    SPENT = "spent"  # this lock id was given back already
-    OLDER = "older"  # the serial goes backwards
+    SAME = "same"  # repeated; already done
+    HELD = "held"  # another client holds the lock
+    LOST = "lost"  # the lock of the caller no longer exists
+    SPENT = "spent"  # this lock id was already released
+    OLDER = "older"  # the serial is older than the stored one
     FOREIGN = "foreign"  # another lineage
     ABSENT = "absent"
 
@@ -145,7 +145,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A version with its bytes, as they lie in the store; `body` is None when a blob has them."""
+    """A version with its bytes as stored; `body` is None if they are in a blob."""
 
     version: Version
     body: bytes | None = field(default=None, repr=False)
@@ -170,7 +170,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How much history stays; the newest version always does. 0 means no limit."""
+    """How much history to keep; the newest version is always kept. 0 = no limit."""
 
     count: int = 0
     days: float = 0

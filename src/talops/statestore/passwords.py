@@ -1,4 +1,4 @@
-"""Password hashes: scrypt, with its cost in the hash so that it can rise later."""
+"""Password hashes: scrypt, with its cost in the hash so that it can increase later."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import hmac
 import os
 import secrets
 
-# 32 MB and three passes: as costly to guess as the usual 128 MB, in a quarter of the memory.
+# 32 MB and three passes: as expensive to guess as the usual 128 MB, with a quarter of the memory.
 _LOG_N, _R, _P = 15, 8, 3
 _SALT = 16
 _LENGTH = 32
@@ -25,12 +25,12 @@ def hash_password(password: str, *, log_n: int = _LOG_N, p: int = _P) -> str:
 
 
 def decoy_hash() -> str:
-    """A hash of no password at all, as costly to verify as a real one."""
+    """A hash without a password, as expensive to verify as a real one."""
     return f"scrypt${_LOG_N}${_R}${_P}${_b64(os.urandom(_SALT))}${_b64(os.urandom(_LENGTH))}"
 
 
 def verify_password(password: str, stored: str) -> bool:
-    """Constant in time for a given cost; ValueError if the hash is malformed."""
+    """Constant time for a given cost; ValueError if the hash is malformed."""
     kind, log_n, r, p, salt, digest = stored.split("$")
     if kind != "scrypt":
         raise ValueError(f"unknown password hash {kind}")

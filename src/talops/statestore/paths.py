@@ -1,4 +1,4 @@
-"""Which state a request's path means: `/<project>/<state>`, the older layout, and `…/lock`."""
+"""The state of a request path: `/<project>/<state>`, the older layout, and `…/lock`."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def parse(path: str) -> Target | None:
 
 def is_name(state: str) -> bool:
     parts = state.split("/")
-    # A state called "lock" would make its address mean two things.
+    # A state called "lock" would make its path ambiguous.
     return len(parts) == 2 and parts[1] != "lock" and all(NAME.match(part) for part in parts)  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""Connections that take too long to say something: the server's side of a slow loris."""
+"""Protection against connections that send too slowly (slow loris)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOO_MUCH = (
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """Knows since when it has been receiving, and how much; a watchdog looks now and then."""
+    """Track the time and size of the current request; a watchdog checks it periodically."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
         super().connection_made(transport)
@@ -44,7 +44,7 @@ class PatientProtocol(HttpToolsProtocol):
         if not self.in_body and self.received > HEADER_LIMIT and self.since is not None:
             self.refused = True
             self.transport.write(_TOO_MUCH)
-            # Closing on unread data would reset the connection and take the answer with it.
+            # Closing with unread data would reset the connection and lose the response.
             self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
     def on_headers_complete(self) -> None:
@@ -68,7 +68,7 @@ class PatientProtocol(HttpToolsProtocol):
             return True
         if self.since is None:
             return False
-        if self.flow.read_paused:  # the server's own doing: the count starts anew
+        if self.flow.read_paused:  # paused by the server itself: restart the clock
             self.since, self.received = now, 0
             return False
         elapsed = now - self.since
@@ -78,7 +78,7 @@ class PatientProtocol(HttpToolsProtocol):
 
 
 async def watch(state: ServerState, interval: float = 1.0) -> None:
-    """Hang up on whoever sends headers or bodies at a crawl."""
+    """Close connections that send headers or bodies too slowly."""
     while True:
         await asyncio.sleep(interval)
         now = time.monotonic()

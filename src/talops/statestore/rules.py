@@ -1,6 +1,6 @@
-"""Who may lock, write and unlock: pure decisions, the same for every store.
+"""Rules for lock, write and unlock: pure decisions, the same for every store.
 
-PostgreSQL decides in its own statement; the shared tests hold it to the same table.
+PostgreSQL decides in its own statement; shared tests check it against the same table.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from talops.statestore.model import Draft, Head, Lock, Outcome, Retention, Verdi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Clients re-send for about a minute; sixteen later holders within that time are out of reach.
+# Clients retry for about a minute; sixteen later holders within that time are impossible.
 REMEMBERED_RELEASES = 16
 DAY = 86400.0
 
@@ -22,13 +22,13 @@ def lock(head: Head, wanted: Lock) -> Outcome:
         same = head.lock.id == wanted.id
         return Outcome(Verdict.SAME if same else Verdict.HELD, head.lock, head.standing)
     if wanted.id in head.released:
-        # A copy of a request that overtook its own UNLOCK: nobody waits for it any more.
+        # A repeated request that arrives after its own UNLOCK: no client waits for it.
         return Outcome(Verdict.SPENT, None, head.standing)
     return Outcome(Verdict.DONE, wanted, head.standing)
 
 
 def unlock(head: Head, lock_id: str | None) -> Outcome:
-    """`None` is Terraform's force-unlock, which does not say whose lock it means."""
+    """`None` is the force-unlock of Terraform, which does not name a lock."""
     if head.lock is None or (lock_id is not None and lock_id in head.released):
         return Outcome(Verdict.SAME, head.lock, head.standing)
     if lock_id is not None and lock_id != head.lock.id:
@@ -62,7 +62,7 @@ def release(released: tuple[str, ...], lock_id: str) -> tuple[str, ...]:
 
 
 def expired(versions: Sequence[Version], keep: Retention, now: float) -> list[Version]:
-    """The versions that may go; never the newest one."""
+    """The versions to remove; never the newest one."""
     ordered = sorted(versions, key=lambda v: v.number, reverse=True)
     return [
         version

@@ -1,7 +1,7 @@
-"""Bodies at rest: frames of AES-256-GCM, so that they can be sealed and opened as they flow.
+"""Encryption at rest: frames of AES-256-GCM, so that bodies are encrypted while streaming.
 
-Each version has its own data key, therefore the nonce is simply the frame's place; the last frame
-is marked in it, so that a shortened body cannot pass for a whole one.
+Each version has its own data key, so the nonce is the position of the frame; it also marks the
+last frame, so that a truncated body is detected.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TAG = 16
 
 
 class Seal:
-    """Seals one body, frame by frame; every frame but the last has exactly FRAME bytes."""
+    """Encrypt one body, frame by frame; every frame except the last has exactly FRAME bytes."""
 
     def __init__(self, keyring: Keyring, state: str) -> None:
         key, self.sealed_key = keyring.new_data_key(state)
@@ -46,7 +46,7 @@ class NoSeal:
 
 
 class Vault:
-    """Seals and opens, or passes through when the server has no key."""
+    """Encrypt and decrypt, or pass through if the server has no key."""
 
     def __init__(self, keyring: Keyring | None) -> None:
         self.keyring = keyring
@@ -55,7 +55,7 @@ class Vault:
         return Seal(self.keyring, state) if self.keyring else NoSeal()
 
     def open(self, state: str, sealed_key: str, body: bytes) -> bytes:
-        """Open a body of a single frame."""
+        """Decrypt a body of a single frame."""
         if not sealed_key:
             return body
         return _open(self._cipher(state, sealed_key), state, 0, body, last=True)
@@ -71,7 +71,7 @@ class Vault:
         buffer, place = bytearray(), 0
         async for piece in pieces:
             buffer += piece
-            # A full frame is only known not to be the last one when something follows it.
+            # A full frame is known not to be the last one only if more data follows.
             while len(buffer) > FRAME + TAG:
                 frame = bytes(buffer[: FRAME + TAG])
                 del buffer[: FRAME + TAG]
@@ -82,7 +82,7 @@ class Vault:
     def _cipher(self, state: str, sealed_key: str) -> AESGCM:
         if self.keyring is None:
             raise TalopsError(
-                "this version is encrypted and the server has no key",
+                "this version is encrypted, but the server has no key",
                 where=state,
                 hint="start the server with --key-file",
             )
@@ -94,7 +94,7 @@ def _open(cipher: AESGCM, state: str, place: int, frame: bytes, *, last: bool) -
         return cipher.decrypt(_nonce(place, last=last), frame, state.encode())
     except InvalidTag as error:
         raise TalopsError(
-            "a stored state is damaged: its seal does not match",
+            "a stored state is damaged: authentication failed",
             where=state,
             hint="roll back to an older version: talops state rollback",
         ) from error

@@ -1,4 +1,4 @@
-"""Running the server: sockets, signals, drain."""
+"""Run the server: sockets, signals, drain."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ THREADS = 24
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`users` None lets everybody in, which only a loopback address may do."""
+    """`users` None disables authentication, which is allowed only on a loopback address."""
 
     host: str
     port: int
@@ -50,15 +50,15 @@ class Settings:
     def __post_init__(self) -> None:
         if self.users is None and self.host not in {"127.0.0.1", "::1", "localhost"}:
             raise TalopsError(
-                "a server without users listens on loopback only",
+                "a server without users can only listen on loopback",
                 where=f"{self.host}:{self.port}",
                 hint="add a user: talops state user add NAME --users users.json",
             )
 
 
 async def serve(settings: Settings, ready: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what was begun. `ready` gets the address."""
-    # Eight uploads that wait for the disk must not keep everybody else from a thread.
+    """Serve until SIGTERM or SIGINT, then finish open requests. `ready` receives the address."""
+    # Eight uploads that wait for the disk must not block the threads of other requests.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
     guard = Guard(settings.users) if settings.users else OpenGuard()
     listener = _listen(settings)
@@ -78,7 +78,7 @@ async def serve(settings: Settings, ready: Callable[[str], None]) -> None:
 
 
 def _calm_the_collector() -> None:
-    """Requests leave no cycles behind: looking for some at every 700th object is wasted time."""
+    """Requests create no reference cycles: collecting at every 700th object wastes time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
@@ -137,7 +137,7 @@ def _listen(settings: Settings) -> socket.socket:
         raise TalopsError(
             f"cannot listen: {error.strerror}",
             where=f"{settings.host}:{settings.port}",
-            hint="choose another address with --listen",
+            hint="use another address: --listen HOST:PORT",
         ) from error
 
 

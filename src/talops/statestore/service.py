@@ -1,4 +1,4 @@
-"""What each request of the state protocol does, between the wire and a store."""
+"""The requests of the state protocol, between the wire and a store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TRUE = {"1", "true", "yes"}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who asks for which state."""
+    """The user and the state of a request."""
 
     state: str
     who: str
@@ -58,14 +58,14 @@ class Service:
     async def read(self, call: Call, request: Request) -> Response:
         stored = await self._store.read(call.state)
         if stored is None:
-            return refusal(404, f"there is no state {call.state}")
+            return refusal(404, f"state {call.state} does not exist")
         known = request.header(b"if-none-match")
         return await self.deliver(call.state, stored, known, head=request.method == "HEAD")
 
     async def deliver(
         self, state: str, stored: Stored, known: bytes | None = None, *, head: bool = False
     ) -> Response:
-        """A version's bytes, verbatim; for HEAD only what is known about them."""
+        """The bytes of a version; for HEAD only the headers."""
         version = stored.version
         tag = b'"%s"' % version.md5.encode()
         headers = [(b"etag", tag), (b"x-state-version", b"%d" % version.number)]
@@ -80,8 +80,8 @@ class Service:
         pieces = self._vault.open_stream(
             state, version.sealed_key, self._store.stream(version.blob)
         )
-        # The first piece is fetched before the answer starts: a blob that cannot be read is an
-        # error, never the beginning of a state.
+        # Fetch the first piece before the response starts: a blob that cannot be read is an
+        # error, never the start of a state.
         first = await anext(pieces)
         return Response(200, b"", headers, _chained(first, pieces), version.size)
 
@@ -107,18 +107,18 @@ class Service:
             self._metrics.versions += 1
             self._written(call.state)
         elif draft.blob and not outcome.accepted:
-            # When the outcome already stood, an earlier copy of this request may own the blob.
+            # If it was already done, an earlier copy of this request may own the blob.
             await self._store.discard(draft.blob)
         return self.judged(call.state, outcome, draft)
 
     def judged(self, state: str, outcome: Outcome, draft: Draft) -> Response:
-        """The answer to a write."""
+        """The response to a write."""
         if outcome.accepted and outcome.current:
             return Response(200, b"", _named(outcome.current))
         if outcome.verdict is Verdict.HELD and outcome.holder:
             return self._held(outcome)
         if outcome.verdict is Verdict.ABSENT:
-            return refusal(404, "there is no such version")
+            return refusal(404, "version does not exist")
         return refusal(409, *_why_not(state, outcome, draft))
 
     async def lock(self, call: Call, request: Request) -> Response:
@@ -128,7 +128,7 @@ class Service:
             return Response(200)
         if outcome.verdict is Verdict.HELD:
             return self._held(outcome)
-        return refusal(409, "this lock was given back already", "start the command again")
+        return refusal(409, "this lock was already released", "run the command again")
 
     async def unlock(self, call: Call, request: Request) -> Response:
         wish = parse_unlock(await _small_body(request))
@@ -149,7 +149,7 @@ class Service:
         return document_response(describe(summary.lock))
 
     def _held(self, outcome: Outcome) -> Response:
-        # 423 with the holder's document and its ID: only then do clients keep waiting.
+        # 423 with the document of the holder and its ID: otherwise clients do not wait.
         self._metrics.refused_locks += 1
         assert outcome.holder is not None
         return Response(423, outcome.holder.info, [JSON_TYPE])
@@ -159,19 +159,19 @@ def _why_not(state: str, outcome: Outcome, draft: Draft) -> tuple[str, str]:
     current = outcome.current
     if outcome.verdict is Verdict.LOST or current is None:
         return (
-            "the lock this write relies on is no longer held",
-            "somebody took it away: plan again; the client keeps errored.tfstate",
+            "the lock of this write is no longer held",
+            "the lock was removed: plan again; the client keeps errored.tfstate",
         )
     name = state.rpartition("/")[2]
-    force = f"to overwrite all the same: talops state restore {name} FILE --force"
+    force = f"to overwrite it: talops state restore {name} FILE --force"
     if outcome.verdict is Verdict.FOREIGN:
         return (
-            f"another lineage: stored is {current.lineage}, sent was {draft.lineage}",
-            f"is this the right state? {force}",
+            f"different lineage: stored {current.lineage}, received {draft.lineage}",
+            f"check that this is the right state; {force}",
         )
     return (
-        f"the serial goes backwards: stored is {current.serial}, sent was {draft.serial}",
-        f"somebody wrote since: plan again; {force}",
+        f"older serial: stored {current.serial}, received {draft.serial}",
+        f"the state was updated meanwhile: plan again; {force}",
     )
 
 
@@ -197,6 +197,6 @@ async def _nothing() -> AsyncIterator[bytes]:
 async def _small_body(request: Request) -> bytes:
     body, _ = await request.start(LOCK_LIMIT)
     if len(body) > LOCK_LIMIT:
-        answer = refusal(413, "a lock document is not that large")
+        answer = refusal(413, "the lock document is too large")
         raise RefusedError(Response(413, answer.body, answer.headers, unread=True))
     return body

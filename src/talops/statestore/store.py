@@ -1,4 +1,4 @@
-"""What a store is: locks, versions and blobs of named states, durable before it answers."""
+"""The store interface: locks, versions and blobs of named states, durable before it returns."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ if TYPE_CHECKING:
         Version,
     )
 
-# Bodies up to this size travel with their version; larger ones become blobs, staged before.
+# Bodies up to this size are stored with their version; larger ones become blobs, staged before.
 INLINE_LIMIT = 128 * 1024
-# Blobs that no version names are swept after this long: an upload may still be on its way.
+# Blobs without a version are removed after this time: an upload may still be in progress.
 ORPHAN_AGE = 3600.0
 
 
-# What makes the next pieces of a blob: hashing and sealing happen on the thread that writes them.
+# Produces the next pieces of a blob: hashing and encryption run on the thread that writes them.
 Make = Callable[[], list[bytes]]
 
 
 class Staging(Protocol):
-    """A blob on its way in; nothing names it until a version does."""
+    """A blob during its upload; nothing refers to it until a version does."""
 
     async def write(self, make: Make) -> None: ...
 
     async def finish(self) -> str:
-        """The blob's name, once its bytes are durable."""
+        """The name of the blob, after its bytes are durable."""
         ...
 
     async def abort(self) -> None: ...
 
 
 class Store(Protocol):
-    """A method raises UnreachableError when its outcome is unknown; the client then re-sends."""
+    """A method raises UnreachableError if its outcome is unknown; the client then retries."""
 
     async def lock(self, state: str, wanted: Lock) -> Outcome: ...
 
     async def unlock(
         self, state: str, lock_id: str | None, entry: AuditEntry | None = None
     ) -> Outcome:
-        """`entry` is kept, with the lock's id, if a lock was really taken away."""
+        """`entry` is recorded with the lock id if a lock was actually removed."""
         ...
 
     async def write(self, state: str, draft: Draft) -> Outcome: ...
 
     async def rollback(self, state: str, number: int, draft: Draft) -> Outcome:
-        """Make a copy of version `number` the newest one, byte for byte."""
+        """Write a byte-identical copy of version `number` as the newest one."""
         ...
 
     async def delete(self, state: str, actor: Actor, at: float) -> Outcome:
-        """The state reads as absent afterwards; its versions stay."""
+        """The state does not exist afterwards; its versions stay."""
         ...
 
     async def read(self, state: str, number: int | None = None) -> Stored | None: ...
@@ -70,7 +70,7 @@ class Store(Protocol):
     async def stage(self) -> Staging: ...
 
     async def discard(self, blob: str) -> None:
-        """Remove a staged blob that no version came to name."""
+        """Remove a staged blob that no version refers to."""
         ...
 
     async def summary(self, state: str) -> Summary | None: ...
@@ -90,11 +90,11 @@ class Store(Protocol):
     async def prune(self, state: str, keep: Retention, now: float) -> int: ...
 
     async def sweep(self, now: float) -> int:
-        """Remove blobs that no version names."""
+        """Remove blobs that no version refers to."""
         ...
 
     async def check(self) -> None:
-        """Raise UnreachableError when the store cannot serve."""
+        """Raise UnreachableError if the store is not available."""
         ...
 
     async def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""Which store an address means, and opening it."""
+"""Parse a store address and open the store."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class StoreAddress:
     """`sqlite:DIRECTORY`, `postgres://…` or `s3://BUCKET/PREFIX`.
 
-    A PostgreSQL address may hold a password, hence a Secret; `options` are obstore's settings of an
-    S3 store (endpoint, region, keys).
+    A PostgreSQL address may contain a password, hence a Secret; `options` are the obstore settings
+    of an S3 store (endpoint, region, keys).
     """
 
     url: Secret
@@ -45,6 +45,6 @@ async def open_store(address: StoreAddress) -> Store:
         bucket, _, prefix = rest.removeprefix("//").partition("/")
         return await S3Store.open(Bucket(bucket, prefix.strip("/"), address.options))
     raise TalopsError(
-        f"{kind}: is no kind of store",
+        f"unknown store type {kind}:",
         hint="use sqlite:DIRECTORY, postgres://HOST/DATABASE or s3://BUCKET/PREFIX",
     )

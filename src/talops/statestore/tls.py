@@ -1,4 +1,4 @@
-"""A certificate of the server's own making, for teams that have no authority to ask."""
+"""A self-signed certificate, for teams without a CA."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TlsFiles:
 
 
 def self_made(directory: Path, names: list[str]) -> TlsFiles:
-    """The certificate in `directory`; made anew when it is missing, ending or lacks a name."""
+    """The certificate in `directory`; created again if missing, expiring or lacking a name."""
     make_private_directory(directory)
     files = TlsFiles(directory / "certificate.pem", directory / "key.pem")
     wanted = {*names, "localhost", "127.0.0.1", "::1", socket.gethostname()}
@@ -73,7 +73,7 @@ def _certificate(key: ec.EllipticCurvePrivateKey, names: list[str]) -> x509.Cert
         .not_valid_before(now - timedelta(minutes=5))
         .not_valid_after(now + timedelta(days=VALID_DAYS))
         .add_extension(x509.SubjectAlternativeName([_name(name) for name in names]), critical=False)
-        # Its own authority, so that clients can be given this one file to trust.
+        # Its own CA, so that clients need to trust only this file.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .sign(key, hashes.SHA256())

@@ -1,4 +1,4 @@
-"""The users file: names, password hashes and rights per state."""
+"""The users file: names, password hashes and permissions per state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Access(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """`read` and `write` are patterns such as `homelab/*`; writing includes reading."""
+    """`read` and `write` are patterns like `homelab/*`; write includes read."""
 
     name: str
     hash: str
@@ -73,12 +73,12 @@ def add(
     users = load(path) if path.exists() else {}
     if name in users:
         raise ConflictError(
-            f"user {name} exists",
+            f"user {name} already exists",
             where=str(path),
-            hint=f"for a new password: talops state user rotate {name} --users {path}",
+            hint=f"to change its password: talops state user rotate {name} --users {path}",
         )
     if not NAME.match(name):
-        raise TalopsError(f"{name!r} is no user name", hint="letters, digits and . _ @ -")
+        raise TalopsError(f"{name!r} is not a user name", hint="use letters, digits and . _ @ -")
     save(path, {**users, name: User(name, hash_password(password), read, write)})
 
 
@@ -96,7 +96,9 @@ def remove(path: Path, name: str) -> None:
 def _known(users: dict[str, User], name: str, path: Path) -> User:
     if name not in users:
         raise TalopsError(
-            f"no user {name}", where=str(path), hint=f"known: {', '.join(users) or 'nobody'}"
+            f"user {name} does not exist",
+            where=str(path),
+            hint=f"users: {', '.join(users) or 'none'}",
         )
     return users[name]
 
@@ -110,11 +112,11 @@ def _users(document: dict[str, Any]) -> list[User]:
 def _user(entry: dict[str, object]) -> User:
     name, hashed = entry["name"], entry["hash"]
     if not isinstance(name, str) or not NAME.match(name) or not isinstance(hashed, str):
-        raise ValueError("a user needs a name and a hash")
+        raise ValueError("a user requires a name and a hash")
     return User(name, hashed, _patterns(entry.get("read")), _patterns(entry.get("write")))
 
 
 def _patterns(value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise ValueError("read and write are lists of patterns")
+        raise ValueError("read and write must be lists of patterns")
     return tuple(value)

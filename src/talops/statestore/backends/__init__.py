@@ -1,1 +1,1 @@
-"""The states of one inventory, wherever `state:` keeps them: files, a state server or a bucket."""
+"""The states of one inventory in the backend of `state:`: files, a state server or a bucket."""

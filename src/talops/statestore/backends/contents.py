@@ -1,4 +1,4 @@
-"""What is in a state, by address; never a value, because values are often secrets."""
+"""The content of a state by address; never a value, because values are often secrets."""
 
 from __future__ import annotations
 

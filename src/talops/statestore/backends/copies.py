@@ -1,4 +1,4 @@
-"""Names of kept copies: when they were made, and the serial they hold."""
+"""Names of backup copies: creation time and serial."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_KEEP = Retention(count=30, days=90)
 
 
 def name_of(data: bytes, now: datetime) -> str:
-    """Sorts by time; a corrupt state is kept too, under serial 0."""
+    """Sorts by time; a corrupt state is also kept, with serial 0."""
     try:
         serial = marks_of(data).serial
     except NotAStateError:
@@ -30,7 +30,7 @@ def name_of(data: bytes, now: datetime) -> str:
 
 
 def made_at(name: str) -> datetime | None:
-    """None: not one of our names."""
+    """None if it is not a name of a backup copy."""
     match = _NAME.match(name)
     return datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC) if match else None
 
@@ -46,7 +46,7 @@ def kept(name: str, data: bytes) -> Kept:
 
 
 def outdated(names: Sequence[str], keep: Retention, now: datetime) -> list[str]:
-    """The copies that may go; never the newest."""
+    """The copies to remove; never the newest."""
     ordered = sorted((name for name in names if made_at(name)), reverse=True)
     return [
         name

@@ -1,4 +1,4 @@
-"""`state: http`: a talops state server; plain state traffic also works with other servers."""
+"""`state: http`: a talops state server; reading and writing states also works with others."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class HttpBackend:
 
     async def overview(self) -> Sequence[StateInfo]:
         answer = await self._ask("GET", f"{self._settings.root}/-/states", missing=True)
-        if answer is None:  # another kind of server: ask for the states we know of
+        if answer is None:  # another kind of server: request the known states
             return [info_of(s, await self.read(s), None) for s in self._settings.states]
         prefix = f"{self._settings.project}/"
         found = {
@@ -86,7 +86,9 @@ class HttpBackend:
         answer = await self._ask("GET", self._admin(state, "versions"), missing=True)
         if answer is None:
             raise TalopsError(
-                "this server keeps no versions", where=self.place, hint="talops state serve does"
+                "this server does not keep versions",
+                where=self.place,
+                hint="use talops state serve",
             )
         return [
             Kept(
@@ -122,7 +124,7 @@ class HttpBackend:
         return held is not None
 
     async def retire(self, state: str) -> str:
-        return f"left as it is at {self._state(state)}"
+        return f"kept unchanged at {self._state(state)}"
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -157,7 +159,7 @@ class HttpBackend:
             raise UnreachableError(
                 f"the state server does not answer: {type(error).__name__}",
                 where=self.place,
-                hint="is it running, and is ca_file its certificate?",
+                hint="check that it runs and that ca_file matches its certificate",
             ) from None
         if missing and answer.status_code in {204, 404, 405}:
             return None
@@ -175,12 +177,12 @@ def _check(answer: httpx.Response, address: str) -> None:
         document = {}
     if answer.status_code in {409, 423} and document.get("ID"):
         raise held_error(address, document)
-    what = f"the state server answers {answer.status_code}: {document.get('error', 'no reason')}"
+    what = f"state server: HTTP {answer.status_code}: {document.get('error', 'no reason given')}"
     hint = document.get("hint")
     if answer.status_code in {401, 403}:
         raise DeniedError(what, where=address, hint=hint)
     if answer.status_code == httpx.codes.CONFLICT:
-        raise ConflictError(what, where=address, hint=hint or "to write all the same, add --force")
+        raise ConflictError(what, where=address, hint=hint or "to overwrite it, use --force")
     if answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
         raise UnreachableError(what, where=address, hint=hint)
     raise TalopsError(what, where=address, hint=hint)
@@ -207,6 +209,6 @@ def _trust(settings: HttpSettings) -> ssl.SSLContext | bool:
             context.load_cert_chain(settings.client_certificate, settings.client_key)
     except (OSError, ssl.SSLError) as error:
         raise TalopsError(
-            f"cannot use a certificate: {error}", where=str(settings.ca_file or settings.url)
+            f"invalid certificate: {error}", where=str(settings.ca_file or settings.url)
         ) from error
     return context

@@ -1,4 +1,4 @@
-"""What can be done with the states of an inventory, whatever keeps them."""
+"""The operations on the states of an inventory, for every backend."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StateInfo:
-    """One state as a listing shows it; `problem` says why it cannot be read."""
+    """One state in a list; `problem` says why it cannot be read."""
 
     name: str
     serial: int | None = None
@@ -33,7 +33,7 @@ class StateInfo:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One kept version; `id` is what the other commands take as VERSION."""
+    """One stored version; other commands take `id` as VERSION."""
 
     id: str
     serial: int
@@ -46,11 +46,11 @@ class Kept:
 
 
 class StateBackend(Protocol):
-    """Reading gives bytes, or None for "nothing there"; "could not read" is always an error."""
+    """Reading returns bytes, or None for "does not exist"; "could not read" is always an error."""
 
     @property
     def place(self) -> str:
-        """For messages: where these states are."""
+        """The location of these states, for messages."""
         ...
 
     async def overview(self) -> Sequence[StateInfo]: ...
@@ -62,17 +62,17 @@ class StateBackend(Protocol):
         ...
 
     async def write(self, state: str, data: bytes, *, force: bool = False) -> None:
-        """Under the state's lock; what was there before is kept as a version."""
+        """Write under the lock of the state; the previous content is kept as a version."""
         ...
 
     async def rollback(self, state: str, version: str) -> None: ...
 
     async def unlock(self, state: str, lock_id: str | None) -> bool:
-        """Take a lock away; False when there was none."""
+        """Remove a lock; False if there was none."""
         ...
 
     async def retire(self, state: str) -> str:
-        """After a migration: put the state out of the tools' sight. Says what became of it."""
+        """After a migration: hide the state from the tools. Returns what happened to it."""
         ...
 
     async def close(self) -> None: ...
@@ -94,20 +94,20 @@ def md5_of(data: bytes) -> str:
 
 
 def check_successor(current: bytes | None, data: bytes, state: str, *, force: bool) -> Marks:
-    """The rules of the state server, for backends that have none."""
+    """The rules of the state server, for backends without rules."""
     marks = marks_of(data)
     if current is None or force:
         return marks
     try:
         before = marks_of(current)
-    except NotAStateError:  # a corrupt state is what a restore is for
+    except NotAStateError:  # a restore may replace a corrupt state
         return marks
     if before.lineage != marks.lineage or marks.serial < before.serial:
         raise ConflictError(
-            f"the state there has serial {before.serial} and lineage {before.lineage}, "
+            f"the stored state has serial {before.serial} and lineage {before.lineage}, "
             f"the new one serial {marks.serial} and lineage {marks.lineage}",
             where=state,
-            hint="is it the right one? to write it all the same, add --force",
+            hint="check that it is the right file; to overwrite the state, use --force",
         )
     return marks
 
@@ -115,7 +115,7 @@ def check_successor(current: bytes | None, data: bytes, state: str, *, force: bo
 def held_error(state: str, lock: Mapping[str, Any]) -> ConflictError:
     who = f"{lock.get('Who') or 'somebody'} ({lock.get('Operation') or 'unknown operation'})"
     return ConflictError(
-        f"{state} is locked by {who} since {lock.get('Created', 'some time')}",
+        f"{state} is locked by {who} since {lock.get('Created', 'an unknown time')}",
         hint=f"wait, or: talops state unlock {state} --id {lock.get('ID', '')}",
     )
 

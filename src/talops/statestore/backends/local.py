@@ -1,4 +1,4 @@
-"""`state: local`: files beside the configuration, each with timestamped private copies."""
+"""`state: local`: files in the layer directories, each with timestamped private copies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LocalBackend:
         return [self._info(name, path) for name, path in self._files.items()]
 
     def _info(self, name: str, path: Path) -> StateInfo:
-        """What a running tool is just writing is not damaged, whatever it looks like."""
+        """A state that a running tool is writing may look damaged but is not."""
         found = info_of(name, self._current(name), _lock_info(path))
         return replace(found, problem="") if found.problem and not _lockable(path) else found
 
@@ -65,7 +65,7 @@ class LocalBackend:
             write_atomic(path, data, mode=PRIVATE)
 
     def keep(self, state: str, now: datetime | None = None) -> Path | None:
-        """A private copy of the state as it is; None when there is none, or nothing new."""
+        """A private copy of the current state; None if it does not exist or is unchanged."""
         data = self._current(state)
         if data is None:
             return None
@@ -83,7 +83,7 @@ class LocalBackend:
 
     @contextlib.contextmanager
     def around(self) -> Iterator[None]:
-        """Copies of all states before and after what happens inside, also when it fails."""
+        """Copy all states before and after the body, also if it fails."""
         for state in self._files:
             self.keep(state)
         try:
@@ -96,7 +96,9 @@ class LocalBackend:
         data = await self.read(state, version)
         if data is None:
             raise TalopsError(
-                f"there is no version {version}", where=state, hint=f"talops state versions {state}"
+                f"version {version} does not exist",
+                where=state,
+                hint=f"talops state versions {state}",
             )
         await self.write(state, data, force=True)
 
@@ -109,9 +111,9 @@ class LocalBackend:
             raise held_error(state, info)
         if path.exists() and not _lockable(path):
             raise ConflictError(
-                f"a running process holds {state}: {info.get('Who', 'unknown')}",
+                f"{state} is locked by a running process: {info.get('Who', 'unknown')}",
                 where=str(path),
-                hint="wait until it has ended",
+                hint="wait until it exits",
             )
         _lock_file(path).unlink(missing_ok=True)
         return True
@@ -122,18 +124,18 @@ class LocalBackend:
         return f"moved to {self._backups / state}"
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """Nothing to close."""
 
     def _file(self, state: str) -> Path:
         if state not in self._files:
             known = ", ".join(self._files) or "none"
-            raise TalopsError(f"there is no state {state}", hint=f"known states: {known}")
+            raise TalopsError(f"state {state} does not exist", hint=f"known states: {known}")
         return self._files[state]
 
     def _current(self, state: str) -> bytes | None:
-        """None also for the empty file by which the tools lock a state that is yet to be made.
+        """None also for the empty file that the tools use to lock a state before its creation.
 
-        An empty file where there was a state before is a lost one, which has copies.
+        An empty file instead of an earlier state is a lost state, which has copies.
         """
         data = _read(self._file(state))
         return data if data or self._names(state) else None
@@ -141,7 +143,7 @@ class LocalBackend:
     def _copy(self, state: str, name: str) -> Path:
         if copies.made_at(name) is None:
             raise TalopsError(
-                f"{name!r} is no version", where=state, hint=f"talops state versions {state}"
+                f"{name!r} is not a version", where=state, hint=f"talops state versions {state}"
             )
         return self._backups / state / f"{name}{copies.SUFFIX}"
 
@@ -172,7 +174,7 @@ def _lock_info(path: Path) -> dict[str, Any] | None:
 
 
 def _lockable(path: Path) -> bool:
-    """The lock that tofu and terraform take on the file itself."""
+    """The lock of tofu and terraform on the file itself."""
     with path.open("r+b") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -183,7 +185,7 @@ def _lockable(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _held(path: Path, state: str) -> Iterator[None]:
-    """Hold the tools' own lock while the file is replaced."""
+    """Hold the lock of the tools while the file is replaced."""
     if not path.exists():
         yield
         return

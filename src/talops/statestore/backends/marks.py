@@ -1,6 +1,6 @@
-"""A lock that stands for something other than a state: taken, read and given back by its id.
+"""A lock that does not protect a state: acquired, read and released by its id.
 
-It lies beside the states, where `talops state locks` shows it and `talops state unlock` frees it.
+It is stored with the states; `talops state locks` shows it and `talops state unlock` removes it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from talops.statestore.backends.interface import parse_lock
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Somebody may give the lock back between a refusal and the question who has it.
+# The lock may be released between the refusal and the request for its holder.
 TRIES = 5
 
 
 class NotOfferedError(Exception):
-    """A server of another kind, which has no lock at such an address."""
+    """A different server without a lock at this address."""
 
 
 class Marks(Protocol):
@@ -29,18 +29,18 @@ class Marks(Protocol):
     def place(self) -> str: ...
 
     async def take(self, name: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
-        """None: it is taken now. Otherwise the document of whoever has it."""
+        """None if it was acquired, otherwise the document of the holder."""
         ...
 
     async def drop(self, name: str, lock_id: str) -> None:
-        """Give it back; nothing happens if somebody else has it by now."""
+        """Release it; nothing happens if another holder has it."""
         ...
 
     async def close(self) -> None: ...
 
 
 class HttpMarks(HttpBackend):
-    """LOCK and UNLOCK, as the tools themselves use them."""
+    """LOCK and UNLOCK, as the tools use them."""
 
     async def take(self, name: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
         address, body = self._state(name), json.dumps(document).encode()
@@ -54,10 +54,10 @@ class HttpMarks(HttpBackend):
                     return parse_lock(held.content, address)
             else:
                 return None
-        raise ConflictError("the lock changes hands all the time", where=address)
+        raise ConflictError("the lock changes its holder too often", where=address)
 
     async def drop(self, name: str, lock_id: str) -> None:
-        # With an operation in it: the holder's own word, not a forced one.
+        # With an Operation: an unlock by the holder, not a forced one.
         body = json.dumps({"ID": lock_id, "Operation": "talops"}).encode()
         with contextlib.suppress(ConflictError):
             await self._ask("UNLOCK", self._state(name), body)

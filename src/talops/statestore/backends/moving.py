@@ -1,4 +1,4 @@
-"""From one backend to another: copied, read back, compared, and only then is the old one left."""
+"""Migrate states between backends: copy, read back, compare, then retire the old ones."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ async def migrate(
     force: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> list[Moved]:
-    """All states are copied and verified before any of the old ones is retired."""
+    """Copy and verify all states before any old one is retired."""
     names = await _names(source, states)
     copied: list[tuple[str, bytes]] = []
     for name in names:
         data = await source.read(name)
         if data is None:
-            raise TalopsError(f"{name} vanished while it was copied", where=source.place)
+            raise TalopsError(f"{name} disappeared while it was copied", where=source.place)
         await _copy(target, name, data, force=force)
         report(f"{name}: copied to {target.place}, MD5 {md5_of(data)} verified")
         copied.append((name, data))
@@ -46,7 +46,7 @@ async def migrate(
             raise ConflictError(
                 f"{name} changed while it was copied",
                 where=source.place,
-                hint="stop whoever applies, then run the same command again",
+                hint="wait until no apply is running, then run the same command again",
             )
     return [
         Moved(name, marks_of(data).serial, md5_of(data), await source.retire(name))
@@ -57,7 +57,7 @@ async def migrate(
 async def _names(source: StateBackend, wanted: Sequence[str]) -> list[str]:
     listed = {info.name: info for info in await source.overview()}
     if unknown := [name for name in wanted if name not in listed]:
-        raise TalopsError(f"there is no state {unknown[0]}", where=source.place)
+        raise TalopsError(f"state {unknown[0]} does not exist", where=source.place)
     chosen = [info for name, info in listed.items() if not wanted or name in wanted]
     for info in chosen:
         if info.lock:
@@ -78,7 +78,7 @@ async def _copy(target: StateBackend, name: str, data: bytes, *, force: bool) ->
     stored = await target.read(name)
     if stored is None or md5_of(stored) != md5_of(data):
         raise TalopsError(
-            f"{name} reads back differently",
+            f"{name} differs after the copy",
             where=target.place,
-            hint="the old state is untouched; look at the new place before trying again",
+            hint="the old state is unchanged; check the new backend before you retry",
         )

@@ -1,4 +1,4 @@
-"""`state: s3`: the objects that the tools' own s3 backend writes, with its lock files."""
+"""`state: s3`: the objects of the s3 backend of the tools, with its lock files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class S3Backend:
         return f"s3://{self._settings.bucket}/{self._settings.prefix}"
 
     async def overview(self) -> list[StateInfo]:
-        # A run's own lock has no state beside it; it is found by its lock file.
+        # The lock of a run has no state; it is found by its lock file.
         keys = [key.removesuffix(LOCK_SUFFIX) for key, _ in await self._bucket.list("")]
         found = {
             key.removesuffix(copies.SUFFIX)
@@ -86,7 +86,7 @@ class S3Backend:
             await self._bucket.delete([_key(state) + LOCK_SUFFIX])
 
     async def keep(self, state: str) -> str | None:
-        """A copy of the state as it is; None when there is none, or nothing new."""
+        """A copy of the current state; None if it does not exist or is unchanged."""
         data = await self.read(state)
         if data is None:
             return None
@@ -105,7 +105,9 @@ class S3Backend:
         data = await self.read(state, version)
         if data is None:
             raise TalopsError(
-                f"there is no version {version}", where=state, hint=f"talops state versions {state}"
+                f"version {version} does not exist",
+                where=state,
+                hint=f"talops state versions {state}",
             )
         await self.write(state, data, force=True)
 
@@ -119,10 +121,10 @@ class S3Backend:
         return True
 
     async def retire(self, state: str) -> str:
-        return f"left as it is at {self.place}/{_key(state)}"
+        return f"kept unchanged at {self.place}/{_key(state)}"
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """Nothing to close."""
 
     async def _lock(self, state: str) -> dict[str, Any] | None:
         found = await self._bucket.get(_key(state) + LOCK_SUFFIX)
@@ -150,6 +152,6 @@ def _key(state: str) -> str:
 def _copy(state: str, name: str) -> str:
     if copies.made_at(name) is None:
         raise TalopsError(
-            f"{name!r} is no version", where=state, hint=f"talops state versions {state}"
+            f"{name!r} is not a version", where=state, hint=f"talops state versions {state}"
         )
     return f"{BACKUPS}/{state}/{name}{copies.SUFFIX}"

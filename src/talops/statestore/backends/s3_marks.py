@@ -1,4 +1,4 @@
-"""The same lock in a bucket; apart, because the client of a bucket is slow to load."""
+"""The same lock in a bucket; a separate module because the S3 client is slow to load."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class S3Marks(S3Backend):
-    """One object, made only where there is none: at the place of the tools' own lock files."""
+    """One object, created only if it does not exist, like the lock files of the tools."""
 
     async def take(self, name: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
         for _ in range(TRIES):
@@ -26,7 +26,7 @@ class S3Marks(S3Backend):
             found = await self._lock(name)
             if found is not None:
                 return None if found.get("ID") == document["ID"] else found
-        raise ConflictError("the lock changes hands all the time", where=_key(name))
+        raise ConflictError("the lock changes its holder too often", where=_key(name))
 
     async def drop(self, name: str, lock_id: str) -> None:
         found = await self._lock(name)

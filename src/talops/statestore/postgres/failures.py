@@ -1,4 +1,4 @@
-"""What PostgreSQL and its driver raise, in talops' words."""
+"""Translate errors of PostgreSQL and its driver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REFUSALS = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.Insufficien
 
 @contextlib.contextmanager
 def translated(*, starting: bool = False) -> Iterator[None]:
-    """Asyncpg's errors as ours; their texts may quote values, so only their kind is passed on."""
+    """Translate errors of asyncpg; their texts may quote values, so only the type is shown."""
     try:
         yield
     except (
@@ -25,14 +25,15 @@ def translated(*, starting: bool = False) -> Iterator[None]:
         asyncpg.InsufficientPrivilegeError,
     ) as e:
         raise DeniedError(
-            f"PostgreSQL refuses: {type(e).__name__}", hint="check user, password and grants"
+            f"PostgreSQL refused the request: {type(e).__name__}",
+            hint="check user, password and grants",
         ) from None
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as e:
         raise UnreachableError(
             f"PostgreSQL does not answer: {type(e).__name__}",
-            hint="is the database running? check --store" if starting else None,
+            hint="check that the database runs, and --store" if starting else None,
         ) from None
     except ValueError as e:
         if not starting:
             raise
-        raise TalopsError("the address of the database is malformed") from e
+        raise TalopsError("the database URL is malformed") from e

@@ -1,4 +1,4 @@
-"""Large bodies in parts of a page each."""
+"""Large bodies in parts of one page each."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Parts:
             with translated():
                 rows = await self._pool.fetch(sql.PARTS, blob, place, place + PARTS_PER_READ)
             if not rows and place == 0:
-                raise TalopsError("the body of a state is gone", hint="talops state rollback")
+                raise TalopsError("the body of a state is missing", hint="talops state rollback")
             if rows:
                 yield b"".join([row[0] for row in rows])
             if len(rows) < PARTS_PER_READ:
@@ -76,15 +76,15 @@ class PartStaging:
         with translated():
             await self._lazy_pool.copy_to_table(
                 "talops_part",
-                # A buffer on purpose: asyncpg sends an iterator's pieces between waits for room on
-                # the connection, and never wakes from them when the connection is lost.
+                # A buffer on purpose: with an iterator, asyncpg waits for space on the connection
+                # between the pieces, and never wakes up if the connection is lost.
                 source=memoryview(rows),
                 columns=("blob", "n", "data"),
                 format="binary",
             )
 
     def _rows(self, make: Make) -> bytes:
-        """The next parts as COPY takes them, made on a thread."""
+        """The next parts in the format of COPY, built on a thread."""
         pieces = make()
         self._file.writelines(pieces)
         data = memoryview(b"".join(pieces))
@@ -106,6 +106,6 @@ class PartStaging:
 
     async def abort(self) -> None:
         self._file.close()
-        # What cannot be removed now goes with the sweep.
+        # What cannot be removed now is removed by the sweep.
         with contextlib.suppress(UnreachableError), translated():
             await self._lazy_pool.execute(sql.DISCARD, self._blob)

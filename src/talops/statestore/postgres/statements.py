@@ -1,9 +1,9 @@
 """The tables and the statements.
 
-Each change is one statement: it takes the state's row lock, judges by that row alone, changes, and
-reports what it judged by. What a refusal says can therefore not differ from why it was one. The
-marks of the newest version are kept in the state's row, because rows of other tables are seen as
-of the statement's start, and a waiting statement may wake up later than that.
+Each change is one statement: it locks the row of the state, decides by that row alone, changes it,
+and returns what it decided by. A refusal therefore always reports its actual reason. Serial and
+lineage of the newest version are in the row of the state, because a statement sees the rows of
+other tables as of its start, and a waiting statement may wake up later than that.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ CREATE TABLE IF NOT EXISTS talops_audit (
   action text NOT NULL, state text NOT NULL, detail text NOT NULL
 );
 """
-# Two replicas may start at the same moment.
+# Two replicas may start at the same time.
 SCHEMA_LOCK = "SELECT pg_advisory_xact_lock(7411873152)"
-# A part fills one page of the database, so that none is cut up again by TOAST; 131 of them hold
-# one frame, sealed or not, and leave no page nearly empty.
+# A part fills one page of the database, so that TOAST does not split it again; 131 parts contain
+# one frame, encrypted or not, and no page is nearly empty.
 PART = 8005
 
 VERSION_COLUMNS = (
@@ -171,7 +171,7 @@ WHERE v.state = $1 AND v.number = ANY ($2) AND s.name = v.state
   AND v.number IS DISTINCT FROM s.current
 """
 
-# A blob counts only with all its parts: a database that crashed in between may have lost some.
+# A blob is valid only with all its parts: a database crash in between may lose some.
 BEGIN_BLOB = "INSERT INTO talops_blob (blob, parts, created) VALUES ($1, 0, $2)"
 FINISH_BLOB = """
 UPDATE talops_blob SET parts = $2

@@ -1,4 +1,4 @@
-"""The store over a PostgreSQL database; it keeps nothing of its own between two requests."""
+"""The PostgreSQL store; it has no state of its own between two requests."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class PostgresStore:
     async def open(cls, address: Secret) -> PostgresStore:
         with translated(starting=True):
             pool = await _pool(address, {})
-            # Parts of a body need not wait for the disk one by one: the statement that finishes
-            # the blob does, and the log before it reaches the disk with it.
+            # Parts of a body do not wait for the disk one by one: the statement that finishes
+            # the blob does, and flushes the log before it.
             lazy_pool = await _pool(address, {"synchronous_commit": "off"})
             async with pool.acquire() as connection, connection.transaction():
                 await connection.execute(sql.SCHEMA_LOCK)
@@ -130,7 +130,7 @@ class PostgresStore:
         return [AuditEntry(*row) for row in await self._fetch(sql.AUDIT, limit)]
 
     async def prune(self, state: str, keep: Retention, now: float) -> int:
-        """Parts of pruned versions go with the next sweep: somebody may be reading them."""
+        """The next sweep removes the parts of pruned versions: a client may be reading them."""
         gone = rules.expired(await self.versions(state), keep, now)
         if gone:
             await self._fetch(sql.PRUNE, state, [version.number for version in gone])
@@ -152,7 +152,7 @@ class PostgresStore:
 
     async def _change(self, state: str, statement: str, *values: Any) -> Outcome:
         rows = await self._fetch(statement, state, *values)
-        if not rows:  # nobody named this state before
+        if not rows:  # first use of this state
             await self._fetch(sql.ENSURE, state)
             rows = await self._fetch(statement, state, *values)
         return _outcome(rows[0])
@@ -167,14 +167,14 @@ class PostgresStore:
 async def _pool(address: Secret, settings: dict[str, str]) -> Any:
     return await asyncpg.create_pool(
         address.reveal(),
-        # None is kept open for its own sake: while the database is away, asyncpg would log a
-        # traceback for each attempt to restore it. Requests connect, and are answered with 503.
+        # No minimum: without a database, asyncpg would log a traceback for each attempt to
+        # reconnect. Requests connect, and get 503.
         min_size=0,
         max_size=CONNECTIONS,
         command_timeout=TIMEOUT,
         timeout=CONNECT_TIMEOUT,
         server_settings=settings,
-        # Nothing here changes a session, so returning a connection need not cost a round trip.
+        # Nothing here changes a session, so returning a connection needs no round trip.
         reset=_keep_session,
     )
 

@@ -1,4 +1,4 @@
-"""The store over an S3 bucket: one head object per state, immutable objects for the bodies."""
+"""The S3 store: one head object per state, immutable objects for the bodies."""
 
 from __future__ import annotations
 

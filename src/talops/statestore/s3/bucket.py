@@ -1,4 +1,4 @@
-"""The few things that are asked of an S3 bucket, and the proof that it does them."""
+"""The operations on an S3 bucket, and a check that it supports them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REFUSED = (failures.PermissionDeniedError, failures.UnauthenticatedError)
 
 
 class ChangedError(Exception):
-    """The object is not the one that was read."""
+    """The object changed since it was read."""
 
 
 class Bucket:
@@ -45,7 +45,7 @@ class Bucket:
                 return None
             etag = found.meta["e_tag"]
             if not etag:
-                raise TalopsError("the store gives no ETag", where=key)
+                raise TalopsError("the S3 store returned no ETag", where=key)
             return bytes(await found.bytes_async()), etag
 
     async def stream(self, key: str) -> AsyncIterator[bytes]:
@@ -54,13 +54,13 @@ class Bucket:
                 found = await obstore.get_async(self._client, key)
             except FileNotFoundError:
                 raise TalopsError(
-                    "the body of a state is gone", where=key, hint="talops state rollback"
+                    "the body of a state is missing", where=key, hint="talops state rollback"
                 ) from None
             async for piece in found.stream(min_chunk_size=PIECE):
                 yield bytes(piece)
 
     async def swap(self, key: str, data: bytes, etag: str | None) -> None:
-        """Replace the object that has this ETag; None: there must be none."""
+        """Replace the object with this ETag; None: the object must not exist."""
         with _translated(key):
             try:
                 await obstore.put_async(
@@ -72,7 +72,7 @@ class Bucket:
                 )
             except (failures.AlreadyExistsError, failures.PreconditionError):
                 raise ChangedError from None
-            except FileNotFoundError:  # some stores answer so when the object is gone meanwhile
+            except FileNotFoundError:  # some stores answer this if the object was deleted meanwhile
                 raise ChangedError from None
 
     async def put(self, key: str, data: bytes | IO[bytes]) -> None:
@@ -85,7 +85,7 @@ class Bucket:
                 await obstore.delete_async(self._client, key)
 
     async def list(self, prefix: str) -> list[tuple[str, float]]:
-        """Keys and when they were written."""
+        """Keys and their modification times."""
         with _translated(prefix):
             found = await obstore.list(self._client, prefix=prefix).collect_async()
             return [(entry["path"], entry["last_modified"].timestamp()) for entry in found]
@@ -106,8 +106,8 @@ class Bucket:
             await self.delete([key])
         if not held:
             raise PreflightError(
-                "this S3 store does not honour conditional writes (If-Match, If-None-Match)",
-                hint="use MinIO, R2, Garage 2 or AWS, or keep states in sqlite: or postgres:",
+                "this S3 store does not support conditional writes (If-Match, If-None-Match)",
+                hint="use MinIO, R2, Garage 2 or AWS, or store states in sqlite: or postgres:",
             )
 
     async def _refuses(self, key: str, etag: str | None) -> bool:
@@ -120,12 +120,12 @@ class Bucket:
 
 @contextlib.contextmanager
 def _translated(key: str) -> Iterator[None]:
-    """Obstore's errors as ours; their texts carry addresses and answers, so only the kind."""
+    """Translate errors of obstore; their texts contain URLs and responses, so only the type."""
     try:
         yield
     except _REFUSED as error:
         raise DeniedError(
-            f"the S3 store refuses: {type(error).__name__}",
+            f"the S3 store refused the request: {type(error).__name__}",
             where=key,
             hint="check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
         ) from None

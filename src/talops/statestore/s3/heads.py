@@ -1,4 +1,4 @@
-"""Head objects: lock, history and audit of one state, replaced only as a whole and by ETag."""
+"""Head objects: lock, history and audit of one state, replaced as a whole by ETag."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Heads:
         self._bucket = bucket
 
     async def load(self, state: str) -> tuple[Document, str | None]:
-        """The document and its ETag; None when there is none yet."""
+        """The document and its ETag; None if it does not exist yet."""
         found = await self._bucket.get(f"{PREFIX}{state}.json")
         if found is None:
             return Document(), None
@@ -50,9 +50,9 @@ class Heads:
     async def swap(
         self, state: str, change: Callable[[Document], tuple[Outcome, Document | None]]
     ) -> Outcome:
-        """Judge, then replace what was judged, or judge again when somebody was faster.
+        """Decide, then replace the document; decide again if another client was faster.
 
-        A replacement whose answer got lost is found done by the next judgement.
+        If the response of a replacement is lost, the next decision finds it done.
         """
         for attempt in range(ATTEMPTS):
             document, etag = await self.load(state)
@@ -62,11 +62,11 @@ class Heads:
             try:
                 await self._bucket.swap(f"{PREFIX}{state}.json", _render(wanted), etag)
             except ChangedError:
-                # Full jitter: rivals that met once should not meet again.
+                # Full jitter, so that competing clients do not collide again.
                 await asyncio.sleep(random.uniform(0, min(0.5, 0.01 * 2**attempt)))  # noqa: S311
                 continue
             return outcome
-        raise UnreachableError(f"too many clients change {state} at once")
+        raise UnreachableError(f"too many clients change {state} at the same time")
 
     async def names(self) -> list[str]:
         found = await self._bucket.list(PREFIX)
@@ -112,5 +112,5 @@ def _parse(data: bytes, state: str) -> Document:
         raise TalopsError(
             "the head object of a state is damaged",
             where=f"{PREFIX}{state}.json",
-            hint="restore it from the bucket's own history, or from a backup",
+            hint="restore it from the object versions of the bucket, or from a backup",
         ) from error

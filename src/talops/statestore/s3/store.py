@@ -1,4 +1,4 @@
-"""The store over a bucket; several servers may share it."""
+"""The S3 store; several servers may share a bucket."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class S3Store:
 
     async def discard(self, blob: str) -> None:
         self._cache.forget(blob)
-        with contextlib.suppress(TalopsError):  # the sweep comes back to it
+        with contextlib.suppress(TalopsError):  # the sweep retries it
             await self._bucket.delete([BLOBS + blob])
 
     async def summary(self, state: str) -> Summary | None:
@@ -108,7 +108,7 @@ class S3Store:
         return sorted(entries, key=lambda entry: entry.at, reverse=True)[:limit]
 
     async def prune(self, state: str, keep: Retention, now: float) -> int:
-        """Their bodies go with the next sweep."""
+        """The next sweep removes their bodies."""
         count = 0
 
         def change(document: Document) -> tuple[Outcome, Document | None]:
@@ -120,7 +120,7 @@ class S3Store:
         return count
 
     async def sweep(self, now: float) -> int:
-        # Bodies first, then who names them: a body named in between is not taken for an orphan.
+        # List bodies before heads: a body referenced in between is not an orphan.
         bodies = await self._bucket.list(BLOBS)
         named = {v.blob for _, document in await self._heads.all() for v in document.versions}
         orphans = [
@@ -139,7 +139,7 @@ class S3Store:
 
 
 class SpooledStaging:
-    """A body on disk until it is whole: an upload that was begun and left costs money on S3."""
+    """A body on disk until it is complete: an abandoned upload costs money on S3."""
 
     def __init__(self, bucket: Bucket, cache: BlobCache) -> None:
         self._bucket = bucket

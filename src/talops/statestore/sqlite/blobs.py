@@ -1,4 +1,4 @@
-"""Large bodies as files that are written once, synced, and never changed."""
+"""Large bodies as files that are written once, synced and never changed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Blobs:
     async def stream(self, name: str) -> AsyncIterator[bytes]:
         path = self._directory / name
         try:
-            # An open file outlives its deletion: retention cannot tear what is being read.
+            # An open file stays readable after its deletion: retention cannot break a read.
             file = await asyncio.to_thread(path.open, "rb", 0)
         except OSError as error:
             raise TalopsError(
@@ -87,7 +87,7 @@ class FileStaging:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        # The name is only durable once its directory is.
+        # The name is durable only after its directory is synced.
         directory = os.open(self._path.parent, os.O_RDONLY)
         try:
             os.fsync(directory)

@@ -1,4 +1,4 @@
-"""The changes of the database, each one function of a connection inside a transaction."""
+"""The changes of the database, each a function of a connection inside a transaction."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def delete(db: Ledger, state: str, actor: Actor, at: float) -> Outcome:
 
 
 def prune(db: Ledger, state: str, keep: Retention, now: float) -> tuple[int, list[str]]:
-    """How many versions went, and the blobs that no version names any more."""
+    """The number of removed versions, and the blobs that no version refers to any more."""
     rows = db.execute(f"SELECT {VERSION_COLUMNS} FROM version WHERE state = ?", (state,))  # noqa: S608
     gone = rules.expired([Version(*row) for row in rows], keep, now)
     db.executemany(

@@ -1,4 +1,4 @@
-"""Group commit: whatever waits while one commit reaches the disk shares the next one."""
+"""Group commit: requests that wait during one commit share the next one."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _Batch = tuple[list[_Waiting], list[Any]]
 class GroupCommit:
     """The only writer of a database.
 
-    The statements run on the event loop (microseconds, in the page cache), the COMMIT that waits
-    for the disk on a thread of its own: a thread that ran the statements would queue for the
-    interpreter's lock after each of them. No caller hears of its result before the COMMIT returned.
+    The statements run on the event loop (microseconds, in the page cache); the COMMIT, which waits
+    for the disk, runs on its own thread: a thread for the statements would wait for the GIL after
+    each of them. No caller gets its result before the COMMIT returns.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -40,13 +40,13 @@ class GroupCommit:
         self._idle.set()
 
     def run(self, operation: Callable[[Ledger], T]) -> asyncio.Future[T]:
-        """The operation's result, once it is durable; it must judge before it changes anything."""
+        """The result of the operation once durable; it must decide before it changes anything."""
         future: asyncio.Future[T] = self._loop.create_future()
         self._waiting.append((operation, future))
         if not self._busy:
             self._busy = True
             self._idle.clear()
-            # One turn later, so that requests that arrived together also commit together.
+            # One iteration later, so that requests that arrive together commit together.
             self._loop.call_soon(self._start)
         return future
 
@@ -67,7 +67,7 @@ class GroupCommit:
         self._batches.put((batch, results))
 
     def _commit(self) -> None:
-        """The thread's only work: one COMMIT after the other."""
+        """Run on the thread: one COMMIT after the other."""
         while (found := self._batches.get()) is not None:
             error: BaseException | None = None
             try:
@@ -84,7 +84,7 @@ class GroupCommit:
         if self._connection.in_transaction:
             self._connection.rollback()
         for place, (_, future) in enumerate(batch):
-            if future.done():  # its client has gone
+            if future.done():  # its client has disconnected
                 continue
             if error is None:
                 future.set_result(results[place])

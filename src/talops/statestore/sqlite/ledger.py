@@ -1,4 +1,4 @@
-"""The writer's connection, and the heads it has seen: nobody else writes to this database."""
+"""The connection of the writer and its cached heads: the only writer of this database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEAD = HEAD_QUERY + "WHERE s.name = ?"
 
 
 class Ledger:
-    """Heads as of the running transaction; they are forgotten when it fails."""
+    """Heads as of the running transaction; discarded if it fails."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection

@@ -1,4 +1,4 @@
-"""The tables, and how the database is opened."""
+"""The tables, and opening the database."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VERSION_COLUMNS = (
     "number, serial, lineage, size, md5, who, origin, at, lock_id, note, sealed_key, blob"
 )
 _QUALIFIED = ", ".join(f"v.{column}" for column in VERSION_COLUMNS.split(", "))
-# The head of a state and its newest version in one look.
+# The head of a state and its newest version in one query.
 HEAD_QUERY = f"""
 SELECT s.lock_id, s.lock_info, s.released, s.number, s.current, {_QUALIFIED}
 FROM state s LEFT JOIN version v ON v.state = s.name AND v.number = s.current
@@ -47,7 +47,7 @@ NUMBERED_QUERY = f"SELECT v.body, {_QUALIFIED} FROM version v WHERE v.state = ? 
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection whose COMMIT returns only when the disk has it."""
+    """A connection whose COMMIT returns only after the data is on disk."""
     connection = sqlite3.connect(
         path, check_same_thread=False, isolation_level=None, cached_statements=64
     )
@@ -65,14 +65,14 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise TalopsError(
             f"the state database was written by a newer talops (schema {found})",
             where=str(path),
-            hint="use that talops version, or a newer one",
+            hint="upgrade talops",
         )
     connection.executescript(SCHEMA)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def head_of(row: tuple[Any, ...] | None) -> Head:
-    """A row of HEAD_QUERY; a state nobody named yet has an empty head."""
+    """A row of HEAD_QUERY; an unused state has an empty head."""
     if row is None:
         return Head()
     lock_id, lock_info, released, number, current, *version = row

@@ -1,4 +1,4 @@
-"""The store over one directory, owned by one server at a time."""
+"""The SQLite store: one directory, owned by one server at a time."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class SqliteStore:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
             self._writer = connect(path)
             prepare(self._writer, path)
-            # Sees committed data only, whatever the writer is in the middle of.
+            # Sees only committed data.
             self._reader = connect(path)
             self._reader.execute("PRAGMA query_only = ON")
         except (OSError, sqlite3.Error) as error:
             raise TalopsError(
                 f"cannot open the state database: {error}",
                 where=str(path),
-                hint="check the disk; a backup is restored with: talops state restore",
+                hint="check the disk; to restore a backup: talops state restore",
             ) from error
         self._commits = GroupCommit(self._writer)
         self._blobs = Blobs(directory / "blobs")
@@ -158,7 +158,7 @@ def _own(path: Path) -> int:
     except OSError as error:
         os.close(handle)
         raise ConflictError(
-            "another state server already serves this directory",
+            "another state server already uses this directory",
             where=str(path.parent),
             hint="stop it first, or give this one its own directory",
         ) from error
