@@ -32,7 +32,7 @@ def test_check_exits_3_with_every_problem(talops: Talops, dev: Path) -> None:
         "cluster.yaml:1:1: cluster_name is missing — add cluster_name: home"
     )
     assert "unknown key 'cluster_nme' — did you mean cluster_name?" in done.out
-    assert "problems: nothing else runs before they are gone" in done.err
+    assert "problems to fix before any other command runs" in done.err
 
 
 def test_check_as_json(talops: Talops, dev: Path) -> None:
@@ -90,7 +90,7 @@ def test_init_never_overwrites(talops: Talops, dev: Path) -> None:
     """What is there stays, and is said to stay."""
     before = (dev / "cluster.yaml").read_text("utf-8")
     done = talops("init", "-C", dev, "--name", "other")
-    assert "kept  cluster.yaml (already there)" in done.err
+    assert "kept  cluster.yaml (already exists)" in done.err
     assert (dev / "cluster.yaml").read_text("utf-8") == before
 
 

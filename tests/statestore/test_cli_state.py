@@ -243,8 +243,8 @@ def test_wrong_credentials_are_an_error(
     ("info", "words"),
     [
         (StateInfo(ONE, serial=1), "ok"),
-        (StateInfo(ONE), "not there yet"),
-        (StateInfo("home.run"), "no run under way"),
+        (StateInfo(ONE), "does not exist yet"),
+        (StateInfo("home.run"), "no run in progress"),
         (StateInfo("home.run", lock={"Who": "a@b"}), "locked by a@b"),
         (StateInfo(ONE, problem="is not JSON"), "is not JSON"),
     ],
@@ -271,7 +271,7 @@ def test_users_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--listen", "127.0.0.1:0"], "who may use this server"),
+        (["--listen", "127.0.0.1:0"], "--users or --no-users is required"),
         (["--no-users", "--listen", "0.0.0.0:0"], "can only listen on loopback"),
         (["--no-users", "--store", "ftp:x"], "unknown store type"),
         (["--users", "missing.json"], "cannot read the users file"),

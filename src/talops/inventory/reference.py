@@ -82,9 +82,9 @@ def _kind(annotation: Any) -> str:
         return _kind(args[0])
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
-    names = {"str": "text", "int": "number", "bool": "true/false"}
+    names = {"str": "string", "int": "number", "bool": "true/false"}
     names |= {"IPv4Address": "IPv4 address", "IPv4Network": "IPv4 network"}
-    return names.get(getattr(annotation, "__name__", ""), "text")
+    return names.get(getattr(annotation, "__name__", ""), "string")
 
 
 def _sections() -> list[type[Section]]:
