@@ -12,8 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from google.protobuf.empty_pb2 import Empty
-from tests.lab_talos.harness import Lab, until
+from tests.lab_talos.harness import Lab
 
 
 async def no_tool(name: str) -> Path:
@@ -26,7 +25,7 @@ async def main() -> None:
         lab = Lab(Path(name), no_tool)
         await lab.start("cp-1")
         await lab.configure("cp-1")
-        await until(lambda: lab.api("cp-1").Version(Empty()))
+        await lab.up("cp-1")
         pair = lab.files.client()
         facts = {
             "address": lab.address("cp-1"),

@@ -109,6 +109,7 @@ class ClusterFiles:
                 "network": {"podSubnets": ["10.244.0.0/16"], "serviceSubnets": ["10.96.0.0/12"]},
                 "token": self.token,
                 "ca": _pair(self.k8s_ca, key=plane),
+                "discovery": {"enabled": True},
             },
         }
         if plane:

@@ -7,6 +7,7 @@ import random
 import socket
 import ssl
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.empty_pb2 import Empty
@@ -114,8 +115,19 @@ class Lab:
         kind = "controlplane" if name.startswith("cp") else "worker"
         await self.apply(name, self.files.config(kind, name, *more, **machine))
 
+    async def up(self, *names: str) -> None:
+        """Until they run their config from their own disk and answer whoever may call."""
+        for name in names:
+
+            async def runs(name: str = name) -> bool:
+                services = self.node(name).services
+                return services.running("cri") and services.running("apid")
+
+            await until(runs)
+            await until(partial(self.api(name).Version, Empty()))
+
     async def bootstrap(self, name: str) -> None:
-        await until(lambda: self.api(name).Version(Empty()))
+        await self.up(name)
         await until(lambda: self.api(name).Bootstrap(BootstrapRequest()))
 
     async def listening(self, name: str) -> None:

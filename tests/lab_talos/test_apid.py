@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from talops.lab.talos.apid import PORT, Apid
+from talops.lab.talos.apid import Apid
+from talops.lab.talos.door import PORT
 
 ADDRESS = "127.91.17.1"
 

@@ -78,7 +78,7 @@ async def test_shutdown_tells_the_hypervisor(real_lab: Lab) -> None:
     real_lab.host.power = Power()
     await real_lab.start("cp-1")
     await real_lab.configure("cp-1")
-    await until(partial(real_lab.api("cp-1").Version, Empty()))
+    await real_lab.up("cp-1")
     await real_lab.api("cp-1").Shutdown(ShutdownRequest())
 
     async def off() -> bool:
@@ -311,7 +311,7 @@ async def test_last_member_and_its_snapshot(real_lab: Lab) -> None:
     await real_lab.api("cp-1").Reset(ResetRequest(graceful=False, reboot=True))
     await real_lab.stage("cp-1", Stage.MAINTENANCE)
     await real_lab.configure("cp-1")
-    await until(partial(real_lab.api("cp-1").Version, Empty()))
+    await real_lab.up("cp-1")
     await _damaged_snapshot_is_refused(real_lab, snapshot)
 
     chunks = [Data(bytes=snapshot[i : i + 65536]) for i in range(0, len(snapshot), 65536)]

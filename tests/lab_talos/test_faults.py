@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -69,7 +68,7 @@ async def test_wrong_disk_returns_to_maintenance(lab: Lab) -> None:
     assert "no disk matches /dev/sda; this machine has /dev/vda, /dev/sr0" in lines
     lab.host.faults.clear("cp-1")
     await lab.configure("cp-1")
-    await until(partial(lab.api("cp-1").Version, Empty()))
+    await lab.up("cp-1")
 
 
 async def test_full_disk_refuses_the_config(lab: Lab) -> None:
@@ -89,7 +88,7 @@ async def test_clock_ahead_shows_in_the_certificate(lab: Lab) -> None:
     await lab.start("cp-1", "cp-2")
     for name in lab.machines:
         await lab.configure(name)
-    await until(partial(lab.api("cp-2").Version, Empty()))
+    await lab.up("cp-2")
     lab.node("cp-2").bootstrap_allowed = True
     with pytest.raises(GRPCError, match="time is not in sync yet"):
         await lab.api("cp-2").Bootstrap(BootstrapRequest())
@@ -103,7 +102,7 @@ async def test_nodes_come_back_in_whatever_order(lab: Lab) -> None:
     await lab.start("cp-1", "w-1")
     for name in ("cp-1", "w-1"):
         await lab.configure(name)
-        await until(partial(lab.api(name).Version, Empty()))
+        await lab.up(name)
     lab.host.faults.set("w-1", Faults(clock_skew=3600, network_lost=True))
     lab.host.faults.set("cp-1", Faults(network_lost=True))
 
@@ -115,14 +114,14 @@ async def test_nodes_come_back_in_whatever_order(lab: Lab) -> None:
     await asyncio.sleep(1.2)  # long enough for the lab to look after the worker first
     lab.host.faults.clear("cp-1")
     for name in ("cp-1", "w-1"):
-        await until(partial(lab.api(name).Version, Empty()))
+        await lab.up(name)
 
 
 async def test_lost_network_neither_answers_nor_refuses(lab: Lab) -> None:
     """Connections hang until the network is back."""
     await lab.start("cp-1")
     await lab.configure("cp-1")
-    await until(partial(lab.api("cp-1").Version, Empty()))
+    await lab.up("cp-1")
     lab.host.faults.set("cp-1", Faults(network_lost=True))
 
     async def hangs() -> bool:
@@ -134,7 +133,7 @@ async def test_lost_network_neither_answers_nor_refuses(lab: Lab) -> None:
 
     await until(hangs)
     lab.host.faults.clear("cp-1")
-    await until(partial(lab.api("cp-1").Version, Empty()))
+    await lab.up("cp-1")
 
 
 async def test_slow_boot_only_delays(lab: Lab) -> None:

@@ -49,7 +49,7 @@ async def apply(lab: Lab, name: str, config: bytes, **fields: Any) -> Any:
 async def configured(lab: Lab, name: str = "cp-1", **machine: Any) -> None:
     await lab.start(name)
     await lab.configure(name, **machine)
-    await until(lambda: lab.api(name).Version(Empty()))
+    await lab.up(name)
 
 
 async def test_maintenance_knows_the_machine(lab: Lab) -> None:
@@ -99,7 +99,7 @@ async def test_install_survives_a_power_cut(lab: Lab) -> None:
     await lab.host.power_off(lab.machines["cp-1"].uuid, graceful=False)
     assert lab.host.node("cp-1") is None
     await lab.host.power_on(lab.machines["cp-1"])
-    await until(lambda: lab.api("cp-1").Version(Empty()))
+    await lab.up("cp-1")
     assert lab.node("cp-1").boot_id != boot
 
 
@@ -120,7 +120,8 @@ async def test_disk_image_needs_no_installation(lab: Lab) -> None:
     await lab.stage("cp-1", Stage.MAINTENANCE)
     boot = lab.node("cp-1").boot_id
     await lab.configure("cp-1")
-    reply = await until(lambda: lab.api("cp-1").Version(Empty()))
+    await lab.up("cp-1")
+    reply = await lab.api("cp-1").Version(Empty())
     assert reply.messages[0].version.tag == "v1.13.2"
     assert lab.node("cp-1").boot_id == boot
 
@@ -159,7 +160,7 @@ async def test_config_moves_the_address(lab: Lab) -> None:
     }
     await lab.start("cp-1")
     await lab.configure("cp-1", alias, link)
-    await until(lambda: lab.api("cp-1").Version(Empty()))
+    await lab.up("cp-1")
     assert lab.node("cp-1").addresses == (f"{lab.network}.77", f"{lab.network}.1")
 
 
@@ -286,8 +287,7 @@ async def test_forwarding_and_fan_out(lab: Lab) -> None:
     await lab.start("cp-1", "cp-2", "w-1")
     for name in lab.machines:
         await lab.configure(name)
-    for name in lab.machines:
-        await until(partial(lab.api(name).Version, Empty()))
+    await lab.up(*lab.machines)
     api, missing = lab.api("cp-1"), f"{lab.network}.99"
     one = await api.Hostname(Empty(), metadata={"node": lab.address("w-1")})
     assert [(m.hostname, m.metadata.hostname) for m in one.messages] == [("w-1", "")]
@@ -307,7 +307,7 @@ async def test_bootstrap_checks(lab: Lab) -> None:
     await lab.start("cp-1", "w-1")
     for name in lab.machines:
         await lab.configure(name)
-    await until(lambda: lab.api("w-1").Version(Empty()))
+    await lab.up("w-1")
 
     async def answer() -> tuple[Status, str] | None:
         found = await refusal(lab.api("w-1").Bootstrap(BootstrapRequest()))

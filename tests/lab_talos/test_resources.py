@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from google.protobuf.empty_pb2 import Empty
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
-from tests.lab_talos.harness import until
+from tests.lab_talos.cluster_files import to_yaml
+from tests.lab_talos.harness import Lab, until
 
 from talops.talos.wire import (
     cosi_meta_pb2,
@@ -24,7 +24,7 @@ from talops.talos.wire.cosi_grpc import StateStub
 from talops.talos.wire.machine_pb2 import MetaDeleteRequest, MetaWriteRequest, RebootRequest
 
 if TYPE_CHECKING:
-    from tests.lab_talos.harness import Lab
+    from pathlib import Path
 
 STATUS: dict[str, Any] = {
     "namespace": "runtime",
@@ -39,12 +39,15 @@ CONFIG: dict[str, Any] = {
 }
 
 
+async def _none(name: str) -> Path:
+    raise AssertionError(name)
+
+
 async def up(lab: Lab, *names: str) -> None:
     await lab.start(*names)
     for name in names:
         await lab.configure(name)
-    for name in names:
-        await until(partial(lab.api(name).Version, Empty()))
+    await lab.up(*names)
 
 
 async def test_status_and_disks_in_maintenance(lab: Lab) -> None:
@@ -78,6 +81,25 @@ async def test_members_are_discovered(lab: Lab) -> None:
     ]
     packed = bytes(int(part) for part in lab.address("cp-1").split("."))
     assert found[0].addresses[0].ip == packed
+
+
+@pytest.mark.parametrize(("config", "found"), [({"enabled": True}, ["cp-1"]), ({}, [])])
+async def test_members_without_a_discovery_service(
+    tmp_path: Path, config: dict[str, Any], found: list[str]
+) -> None:
+    """Each node lists only itself, as recorded; with discovery off in its config not even that."""
+    lab = Lab(tmp_path, _none, discovery=False)
+    try:
+        await lab.start("cp-1", "cp-2")
+        for name in lab.machines:
+            documents = lab.files.documents("controlplane", name)
+            documents[0]["cluster"]["discovery"] = config
+            await lab.apply(name, to_yaml(documents))
+        await lab.up(*lab.machines)
+        replies = await StateStub(lab.channel("cp-1")).List(cosi_pb2.ListRequest(**MEMBERS))
+        assert [reply.resource.metadata.id for reply in replies] == found
+    finally:
+        await lab.close()
 
 
 async def test_kinds_can_be_looked_up(lab: Lab) -> None:

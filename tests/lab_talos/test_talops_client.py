@@ -81,6 +81,7 @@ async def configured(lab: Lab, name: str) -> Talos:
         config = lab.files.config(kind, name)
         await talos.machine.apply_configuration(config, mode=ApplyMode.AUTO)
     secure = client(lab, name)
+    await lab.up(name)
     await answering(secure)
     return secure
 

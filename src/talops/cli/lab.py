@@ -72,6 +72,10 @@ Pace = Annotated[
     float | None,
     typer.Option("--pace", help="Seconds that each step of a task takes; default: 0.1."),
 ]
+Discovery = Annotated[
+    bool,
+    typer.Option("--discovery/--no-discovery", help="Give the nodes a discovery service."),
+]
 
 
 def start(
@@ -82,10 +86,11 @@ def start(
     nodes: Nodes = None,
     pace: Pace = None,
     truenas: Nas = None,
+    discovery: Discovery = True,
     output: Output = Format.TEXT,
 ) -> None:
     """Start a lab and print how to reach it."""
-    wanted = _spec(spec, host or [], nodes, pace, truenas)
+    wanted = _spec(spec, host or [], nodes, pace, truenas, discovery=discovery)
     _start("start", directory, wanted, output, detach=detach)
 
 
@@ -124,10 +129,13 @@ def _spec(
     nodes: str | None,
     pace: float | None,
     truenas: str | None = None,
+    *,
+    discovery: bool = True,
 ) -> LabSpec | None:
     from talops.lab.spec import cluster, read_spec, standalone, truenas_of, usual
 
-    if file is None and not hosts and nodes is None and pace is None and truenas is None:
+    given = (file, nodes, pace, truenas)
+    if all(value is None for value in given) and not hosts and discovery:
         return None
     spec = read_spec(file) if file else usual()
     named = [standalone(name) for name in hosts]
@@ -138,6 +146,8 @@ def _spec(
         changes["pace"] = pace
     if truenas is not None:
         changes["truenas"] = truenas_of(truenas, spec.truenas)
+    if not discovery:
+        changes["discovery"] = False
     return spec.model_copy(update=changes)
 
 

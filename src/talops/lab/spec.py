@@ -108,7 +108,7 @@ class LabSpec(_Part):
     scales how long a task waits for a lock before it fails: 1 is what Proxmox waits. `timing`
     scales how long Talos takes to boot and install, and TrueNAS to let somebody in again who came
     too often: 1 is modest hardware. `reservations` are the
-    lab's DHCP: MAC → address.
+    lab's DHCP: MAC → address. `discovery` is whether Talos nodes can reach a discovery service.
     """
 
     proxmox: tuple[HypervisorSpec, ...] = (
@@ -118,6 +118,7 @@ class LabSpec(_Part):
     patience: float = 1.0
     timing: float = 0.1
     reservations: dict[str, str] = {}
+    discovery: bool = True
     truenas: TrueNasSpec = TrueNasSpec()
 
 

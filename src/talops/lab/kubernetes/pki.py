@@ -81,10 +81,28 @@ class Authority:
         return KeyPair(_sign(builder, self._key), _private_pem(key))
 
 
-def self_signed(subject: Subject) -> KeyPair:
-    """What a node shows in maintenance mode, when it has no authority yet."""
+def throwaway_authority() -> KeyPair:
+    """A CA without a name that lives for a day: what signs for a node that has no config yet."""
     key = ed25519.Ed25519PrivateKey.generate()
-    builder = _build(subject, _name(subject)).public_key(key.public_key())
+    start, nobody = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=10), x509.Name([])
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(nobody)
+        .issuer_name(nobody)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(start)
+        .not_valid_after(start + dt.timedelta(days=1))
+        .add_extension(_key_usage(signs=True), critical=True)
+        .add_extension(
+            x509.ExtendedKeyUsage(
+                [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+            ),
+            critical=False,
+        )
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
     return KeyPair(_sign(builder, key), _private_pem(key))
 
 
@@ -124,14 +142,14 @@ def _general_name(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _key_usage() -> x509.KeyUsage:
+def _key_usage(*, signs: bool = False) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=True,
         content_commitment=False,
         key_encipherment=False,
         data_encipherment=False,
         key_agreement=False,
-        key_cert_sign=False,
+        key_cert_sign=signs,
         crl_sign=False,
         encipher_only=False,
         decipher_only=False,

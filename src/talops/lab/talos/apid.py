@@ -1,57 +1,29 @@
-"""The node's door: the maintenance listener, the mTLS listener, and a network that can be lost."""
+"""The node's API server: maintenance mode, mTLS, the way between, and a network that can be lost.
+
+Since 1.13 one apid does both. When a config arrives it takes its new certificate without closing
+the port, and for a moment more it treats every caller as a reader. A worker closes the port
+instead: its certificate has to come from a control plane first.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import errno
 import ssl
-import weakref
 from typing import TYPE_CHECKING
 
-from grpclib.protocol import H2Protocol
-from grpclib.server import Server
-
-from talops.lab.kubernetes.pki import Authority, Subject, load_pair, self_signed
+from talops.lab.kubernetes.pki import Authority, Subject, load_pair, throwaway_authority
+from talops.lab.talos.door import PORT, Door
 from talops.lab.talos.router import Router
-from talops.talos.wire.gathering import Gathering
 
 if TYPE_CHECKING:
     from talops.lab.kubernetes.pki import KeyPair
     from talops.lab.talos.node import Node
 
-PORT = 50000
 _POLL = 0.2
 _CERTIFICATE_LIFE = dt.timedelta(hours=24)
-_REBIND_LIMIT = 50
-
-
-class _Protocol(H2Protocol):
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        super().connection_made(Gathering(transport))
-
-
-class _CuttableServer(Server):
-    """Can drop its connections, which grpclib itself leaves to the other side."""
-
-    def __init__(self, router: Router) -> None:
-        super().__init__([router])
-        self._protocols: weakref.WeakSet[H2Protocol] = weakref.WeakSet()
-
-    def _protocol_factory(self) -> H2Protocol:
-        made = super()._protocol_factory()
-        protocol = _Protocol(made.handler, made.config, made.h2_config)
-        self._protocols.add(protocol)
-        return protocol
-
-    async def cut(self) -> None:
-        self.close()
-        for protocol in list(self._protocols):
-            connection = getattr(protocol, "connection", None)
-            if connection is not None:
-                connection._transport.abort()  # noqa: SLF001  (close would wait for the peer)
-        await self.wait_closed()
+_ONE_PORT_SINCE = 13
+MAINTENANCE_NAME = "maintenance-service.talos.dev"
 
 
 class Apid:
@@ -59,7 +31,7 @@ class Apid:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._servers: list[_CuttableServer] = []
+        self._door = Door()
         self._holes: list[asyncio.Server] = []
         self._hanging: list[asyncio.StreamWriter] = []
         self.secure = False
@@ -69,25 +41,40 @@ class Apid:
         self.issued_with = 0.0
 
     async def open_maintenance(self) -> None:
-        node = self._node
-        names = (*node.addresses, "maintenance-service.talos.dev")
-        pair = self_signed(Subject("maintenance-service.talos.dev", names=names, server=True))
-        context = _context(pair)
-        await self._listen(context, maintenance=True)
+        """With a certificate of an authority that nobody else knows."""
+        names = (*self._node.addresses, "127.0.0.1", self._node.hostname)
+        subject = Subject(MAINTENANCE_NAME, names=names, server=True, lifetime=_CERTIFICATE_LIFE)
+        pair = Authority(throwaway_authority()).issue(subject)
+        await self._serve(_context(pair), maintenance=True)
+
+    async def leave_maintenance(self) -> None:
+        """A config has arrived."""
+        node, timing = self._node, self._node.settings.timing
+        assert node.config is not None
+        if node.minor < _ONE_PORT_SINCE:
+            await self.close()
+            return
+        await asyncio.sleep(timing.swap_of(node.machine.uuid))
+        if not node.config.control_plane:
+            await self.close()
+            return
+        await self._serve(_context(self._certificate(node)), maintenance=True)
+        await asyncio.sleep(timing.authoriser)
+        await self.open_secure()
+        await self._door.cut_retired()
 
     async def open_secure(self) -> None:
         """A worker first needs a control plane that signs its certificate."""
         node = self._node
+        if self.secure and self._door.addresses == frozenset(node.addresses):
+            return
         while (issuer := self._issuer()) is None:  # noqa: ASYNC110  (it is another machine)
             await asyncio.sleep(_POLL)
         assert node.config is not None
-        assert issuer.config is not None
-        self.issued_with = node.faults.clock_skew
-        pair = Authority(issuer.config.os_ca).issue(self._subject())
-        context = _context(pair)
+        context = _context(self._certificate(issuer))
         context.load_verify_locations(cadata=node.config.trusted_os_cas.decode())
         context.verify_mode = ssl.CERT_REQUIRED
-        await self._listen(context, maintenance=False)
+        await self._serve(context, maintenance=False)
         self.secure = True
 
     @property
@@ -98,30 +85,26 @@ class Apid:
     def _issuer(self) -> Node | None:
         node = self._node
         assert node.config is not None
-        found = node if node.config.control_plane else node.fabric.issuer(node)
+        found = node if node.config.control_plane else node.fabric.trustd(node)
         return found if found is not None and found.config is not None else None
 
     async def close(self) -> None:
         self._closings += 1
         self.secure = False
-        servers, self._servers = self._servers, []
-        for server in servers:
-            await server.cut()
+        await self._door.close()
         await self._fill_holes()
 
     async def renew(self) -> None:
-        """Authorities or names in the config have changed."""
+        """Authorities or names in the config have changed; open connections stay."""
         if self.secure:
-            await self.close()
+            self.secure = False
             await self.open_secure()
 
     async def lose_network(self) -> None:
         """Connections end, new ones are taken by the kernel but nobody answers."""
         self.cut_off = True
         closings = self._closings
-        servers, self._servers = self._servers, []
-        for server in servers:
-            await server.cut()
+        await self._door.close()
         for address in self._node.addresses:
             hole = await asyncio.start_server(self._hang, address, PORT)
             self._holes.append(hole)
@@ -137,6 +120,7 @@ class Apid:
         if self._node.in_maintenance:
             await self.open_maintenance()
         else:
+            self.secure = False
             await self.open_secure()
 
     async def _fill_holes(self) -> None:
@@ -148,38 +132,25 @@ class Apid:
             writer.transport.abort()
         self._hanging.clear()
 
-    async def _listen(self, context: ssl.SSLContext, *, maintenance: bool) -> None:
-        if self.cut_off:
-            return
-        for address in self._node.addresses:
-            server = _CuttableServer(Router(self._node, maintenance=maintenance))
-            await _start(server, address, context)
-            self._servers.append(server)
+    async def _serve(self, context: ssl.SSLContext, *, maintenance: bool) -> None:
+        if not self.cut_off:
+            router = Router(self._node, maintenance=maintenance)
+            await self._door.serve(self._node.addresses, context, router)
 
-    def _subject(self) -> Subject:
+    def _certificate(self, issuer: Node) -> KeyPair:
         node = self._node
         assert node.config is not None
+        assert issuer.config is not None
+        self.issued_with = node.faults.clock_skew
         names = (*node.config.cert_sans, *node.addresses, "127.0.0.1", node.hostname)
-        return Subject(
+        subject = Subject(
             common_name=node.hostname,
             names=names,
             server=True,
             lifetime=_CERTIFICATE_LIFE,
             not_before=dt.datetime.fromtimestamp(node.now, dt.UTC),
         )
-
-
-async def _start(server: _CuttableServer, address: str, context: ssl.SSLContext) -> None:
-    """The previous listener's socket may take a moment to go."""
-    for attempt in range(_REBIND_LIMIT):
-        try:
-            await server.start(address, PORT, ssl=context, reuse_address=True)
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE or attempt == _REBIND_LIMIT - 1:
-                raise
-            await asyncio.sleep(_POLL / 4)
-        else:
-            return
+        return Authority(issuer.config.os_ca).issue(subject)
 
 
 def _context(pair: KeyPair) -> ssl.SSLContext:

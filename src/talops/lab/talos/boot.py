@@ -92,7 +92,7 @@ class Boot:
             await node.apid.open_maintenance()
             node.journal.kmsg(f"this machine is reachable at: {', '.join(node.addresses)}")
             await node.config_arrived.wait()
-            await node.apid.close()
+            await node.apid.leave_maintenance()
 
     async def _install(self) -> None:
         node, timing = self._node, self._node.settings.timing

@@ -67,6 +67,16 @@ class MachineConfig:
         return str(self.cluster.get("clusterName", ""))
 
     @property
+    def discovery(self) -> bool:
+        """Whether this node looks for others; a config that says nothing of it means no."""
+        return bool((self.cluster.get("discovery") or {}).get("enabled"))
+
+    @property
+    def discovery_service(self) -> bool:
+        registries = (self.cluster.get("discovery") or {}).get("registries") or {}
+        return self.discovery and not (registries.get("service") or {}).get("disabled")
+
+    @property
     def endpoint(self) -> str:
         return str((self.cluster.get("controlPlane") or {}).get("endpoint", ""))
 

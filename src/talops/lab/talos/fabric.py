@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TYPE_CHECKING
 
 from talops.lab.kubernetes.api import KubeApi
@@ -72,13 +73,15 @@ class Fabric:
             n.addresses[0] for n in self.control_planes(cluster_id) if n.control_plane.api_ready
         ]
 
-    def issuer(self, node: Node) -> Node | None:
-        """A control plane whose trustd signs for this worker: same authority, same token."""
-        if node.config is None:
-            return None
-        for other in self.control_planes(node.config.cluster_id):
+    def trustd(self, node: Node) -> Node | None:
+        """The control plane that signs for this worker: it needs the same authority and token.
+
+        A worker asks at the control planes that it discovers and at the cluster's endpoint. If that
+        is a shared address, nothing answers there before etcd does.
+        """
+        for other in self._trusted(node):
             config = other.config
-            if config is None or not other.api_up:
+            if config is None or node.config is None or not other.api_up:
                 continue
             if (config.os_ca.crt, config.machine.get("token")) == (
                 node.config.os_ca.crt,
@@ -86,6 +89,19 @@ class Fabric:
             ):
                 return other
         return None
+
+    def _trusted(self, node: Node) -> list[Node]:
+        assert node.config is not None
+        if node.discovers:
+            return self.control_planes(node.config.cluster_id)
+        host = node.config.endpoint_host
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:  # a name stands for a load balancer in front of all that are up
+            return self.control_planes(node.config.cluster_id)
+        shared = self._vips.get(host)
+        found = self.by_address((shared.holder or "") if shared else host)
+        return [found] if found is not None and found.reachable else []
 
     def kube_api(self, cluster_id: str) -> KubeApi | None:
         """Kubernetes of one cluster, through whichever API server is up; None before the first."""

@@ -90,6 +90,12 @@ class Node:
         return self.apid.secure
 
     @property
+    def discovers(self) -> bool:
+        """Whether this node hears of others by the discovery service."""
+        config = self.config
+        return config is not None and config.discovery_service and self.settings.discovery
+
+    @property
     def reachable(self) -> bool:
         return bool(self.addresses) and not self.apid.cut_off
 
@@ -143,7 +149,7 @@ class Node:
 
     def announce(self) -> None:
         """Tell the other nodes of the cluster about this one."""
-        if self.config is not None:
+        if self.config is not None and self.discovers:
             self.fabric.discovery(self.config.cluster_id).put(member(self))
 
     def withdraw(self) -> None:

@@ -33,6 +33,7 @@ class TalosService:
             self._tools,
             Timing(scale=spec.timing),
             reservations=spec.reservations,
+            discovery=spec.discovery,
         )
         self.host = TalosHost(settings, self._power, self._context.faults)
 

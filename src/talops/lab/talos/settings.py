@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,11 +29,18 @@ class Timing:
     stop: float = 3.0
     pull: float = 5.0
     panic: float = 10.0  # until a crashed or failed node boots again
+    swap: tuple[float, float] = (0.06, 0.2)  # not scaled: from first config to new certificate
+    authoriser: float = 0.1  # not scaled: how long callers are still readers after that
     lease: float = 10.0  # not scaled: a lease means the same in any lab
     grace: float = 40.0  # not scaled: until a silent kubelet makes its node Unknown
 
     def of(self, seconds: float) -> float:
         return seconds * self.scale
+
+    def swap_of(self, uuid: str) -> float:
+        """Differs between machines, not between runs."""
+        shortest, longest = self.swap
+        return shortest + (longest - shortest) * zlib.crc32(uuid.encode()) / 2**32
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,7 @@ class LabSettings:
     default_version: str = "v1.13.9"
     reservations: Mapping[str, str] = field(default_factory=dict)
     apiservers: Literal["every", "leader-only"] = "every"
+    discovery: bool = True  # whether the nodes can reach a discovery service
 
 
 def minor_of(version: str) -> int:

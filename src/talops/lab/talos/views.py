@@ -140,6 +140,8 @@ def _configured(node: Node, config: MachineConfig) -> Iterator[Item]:
         status = spec_k8s_pb2.NodeStatusSpec(nodename=node.hostname, node_ready=ready)
         yaml = {"nodename": node.hostname, "nodeReady": ready, "unschedulable": False}
         yield item(kinds.NODE_STATUS, node.hostname, status, yaml)
+    if config.discovery and not node.discovers:
+        yield member(node)
     if config.control_plane:
         yield from _control_plane(node, config)
 

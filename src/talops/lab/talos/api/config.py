@@ -14,7 +14,7 @@ from talops.lab.talos.changes import difference, needs_reboot, same
 from talops.lab.talos.control_plane import Bootstrap
 from talops.lab.talos.decoding import BadConfigError, decode
 from talops.lab.talos.failures import Wish
-from talops.lab.talos.rbac import ADMIN, MAINTENANCE
+from talops.lab.talos.rbac import ADMIN
 from talops.lab.talos.validation import validate
 from talops.talos.wire import machine_pb2
 
@@ -56,7 +56,7 @@ class ConfigApi(Api):
         self, request: machine_pb2.ApplyConfigurationRequest
     ) -> machine_pb2.ApplyConfiguration:
         node = self.node
-        if MAINTENANCE not in self.call.roles and ADMIN not in self.call.roles:
+        if not node.in_maintenance and ADMIN not in self.call.roles:
             raise GRPCError(Status.PERMISSION_DENIED, "not authorized")
         config, warnings = await asyncio.to_thread(_accept, node, bytes(request.data))
         if not config.complete:

@@ -11,13 +11,12 @@ from grpclib.exceptions import GRPCError
 from talops.lab.talos.call import Api
 from talops.lab.talos.kinds import DEFINITIONS, MEMBERS, SENSITIVE, definitions
 from talops.lab.talos.rbac import ADMIN
-from talops.lab.talos.resources import ResourceStore
 from talops.talos.wire import cosi_pb2
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from talops.lab.talos.resources import Change, Stored
+    from talops.lab.talos.resources import Change, ResourceStore, Stored
 
 _READ_ONLY = "user writes are not allowed"
 
@@ -32,9 +31,9 @@ class CosiApi(Api):
             return definitions()
         if kind in SENSITIVE and ADMIN not in self.call.roles:
             raise GRPCError(Status.PERMISSION_DENIED, "not authorized")
-        if kind == MEMBERS[1]:
-            config = self.node.config
-            return self.node.fabric.discovery(config.cluster_id) if config else ResourceStore()
+        config = self.node.config
+        if kind == MEMBERS[1] and config is not None and self.node.discovers:
+            return self.node.fabric.discovery(config.cluster_id)
         return self.node.resources
 
     async def get(self, request: cosi_pb2.GetRequest) -> cosi_pb2.GetResponse:
