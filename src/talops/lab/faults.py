@@ -25,6 +25,7 @@ KINDS = {
     "token-revoked": "the API token `token` is refused",
     "clock-skew": "the host's clock is `seconds` ahead (or behind, if negative)",
     "node-offline": "node `node` does not answer",
+    "no-pvestatd": "nobody notes how VMs are: /cluster/resources says `unknown`, without names",
     "talos-slow-boot": "machine `machine` boots `seconds` later",
     "talos-crash": "machine `machine` panics in `phase`, `times` times (once if not said)",
     "talos-never-ready": "machine `machine` never becomes Ready in Kubernetes",

@@ -29,6 +29,7 @@ class DeviceSpec(_Part):
     subsystem_device: str = "0x403b"
     vendor_name: str = "NVIDIA Corporation"
     device_name: str = "GA102 [GeForce RTX 3090]"
+    subsystem_vendor_name: str = "Gigabyte Technology Co., Ltd"
 
 
 class NodeSpec(_Part):

@@ -197,7 +197,6 @@ async def test_each_change_needs_its_privilege(
     [
         ({"args": "-cpu host"}, "only root can set 'args' config"),
         ({"startup": "order=1"}, "Permission check failed (/, Sys.Modify)"),
-        ({"hookscript": "local:snippets/x"}, "only root can set 'hookscript' config"),
         (
             {"hostpci0": "0000:01:00.0"},
             "only root can set 'hostpci0' config for non-mapped devices",
@@ -245,7 +244,8 @@ async def test_nobody_gives_more_than_they_have(pve: Pve) -> None:
         share = {"path": "/vms/101", "users": "guest@pve"}
         assert (await other.send("PUT", "/access/acl", roles="PVEVMUser", **share)).is_success
         refused = await other.send("PUT", "/access/acl", roles="Administrator", **share)
-        assert list(refused.json()["errors"]) == ["role"]
+        assert refused.json()["message"].startswith("ACL update failed: 400 Parameter")
+        assert "role: Cannot add role 'Administrator'" in refused.json()["message"]
         elsewhere = await other.send("PUT", "/access/acl", path="/", users=USER, roles="PVEVMUser")
         assert elsewhere.reason_phrase == "Permission check failed (/, Permissions.Modify)"
 
@@ -285,27 +285,25 @@ async def test_tickets_grow_old(pve: Pve) -> None:
         http.cookies.set("PVEAuthCookie", given["ticket"])
         pve.world.faults.add(parse({"kind": "clock-skew", "seconds": 3 * 3600}))
         refused = await http.get("/version")
-        assert (refused.status_code, refused.reason_phrase) == (
-            401,
-            "permission denied - invalid PVE ticket",
-        )
+        assert (refused.status_code, refused.reason_phrase) == (401, "Authentication failed!")
 
 
 @pytest.mark.parametrize(
     ("token", "reason"),
     [
         ("-", "No ticket"),
-        ("root@pam!lab=wrong", "invalid token value!"),
-        ("root@pam!none=x", "no such token 'none' for user 'root@pam'"),
-        ("who@pam!x=x", "no such user ('who@pam')"),
+        ("root@pam!lab=wrong", "Authentication failed!"),
+        ("root@pam!none=x", "Authentication failed!"),
+        ("who@pam!x=x", "Authentication failed!"),
     ],
 )
 async def test_strangers_are_turned_away(pve: Pve, token: str, reason: str) -> None:
-    """401, and why."""
+    """401 without a body, and without a word of which half was wrong."""
     stranger = Pve(pve.world, token=token)
     async with stranger.http:
         refused = await stranger.send("GET", "/version")
         assert (refused.status_code, refused.reason_phrase) == (401, reason)
+        assert refused.content == b""
 
 
 async def test_a_wrong_password_is_refused(pve: Pve) -> None:
@@ -321,4 +319,4 @@ async def test_a_disabled_user_is_locked_out(pve: Pve) -> None:
         assert (await other.send("GET", "/version")).is_success
         await pve.call("PUT", f"/access/users/{USER}", enable=0)
         refused = await other.send("GET", "/version")
-        assert refused.reason_phrase == "user 'ops@pve' is disabled"
+        assert refused.reason_phrase == "Authentication failed!"

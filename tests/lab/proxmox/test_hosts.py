@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.lab.proxmox.conftest import Pve, running
 
@@ -29,7 +29,12 @@ async def test_pending_interfaces_can_be_taken_back(pve: Pve) -> None:
     before = await pve.call("GET", "/nodes/pve/network")
     await pve.call("POST", "/nodes/pve/network", iface="vmbr9", type="bridge")
     await pve.call("DELETE", "/nodes/pve/network")
-    assert await pve.call("GET", "/nodes/pve/network") == before
+    after = await pve.call("GET", "/nodes/pve/network")
+    assert sorted(after, key=iface) == sorted(before, key=iface)
+
+
+def iface(row: dict[str, Any]) -> str:
+    return str(row["iface"])
 
 
 async def test_vlans_are_read_from_their_names(pve: Pve) -> None:
@@ -53,10 +58,14 @@ async def test_a_gpu_is_given_to_one_running_vm(pve: Pve) -> None:
 
 
 async def test_mappings_are_compared_with_the_hardware(pve: Pve) -> None:
-    """A wrong device id or IOMMU group is refused when it is written."""
-    wrong = "id=10de:ffff,node=pve,path=0000:01:00.0"
-    refused = await pve.send("POST", "/cluster/mapping/pci", id="gpu0", map=wrong)
-    assert "'id' does not match" in refused.reason_phrase
+    """A wrong device id is found when a VM starts, and when somebody asks for checks."""
+    wrong = "id=10de:ffff,iommugroup=14,node=pve,path=0000:01:00.0,subsystem-id=1458:403b"
+    await pve.call("POST", "/cluster/mapping/pci", id="gpu0", map=wrong)
+    (row,) = await pve.call("GET", "/cluster/mapping/pci", **{"check-node": "pve"})
+    problem = "'id' does not match for 'gpu0' (10de:2204 != 10de:ffff)"
+    assert row["checks"][0]["message"] == f"Invalid configuration: {problem}\n"
+    await pve.task("POST", "/nodes/pve/qemu", vmid=101, hostpci0="mapping=gpu0")
+    assert problem in await pve.task("POST", "/nodes/pve/qemu/101/status/start")
     devices = await pve.call("GET", "/nodes/pve/hardware/pci")
     assert {(device["id"], device["iommugroup"]) for device in devices} == {
         ("0000:01:00.0", 14),
@@ -72,7 +81,9 @@ async def test_pools(pve: Pve) -> None:
     found = await pve.call("GET", "/pools", poolid="a")
     assert [member["id"] for member in found[0]["members"]] == ["qemu/101"]
     refused = await pve.send("PUT", "/pools", poolid="b", vms="101")
-    assert refused.reason_phrase == "VM 101 is already a member of pool 'a'"
+    assert refused.reason_phrase == (
+        "update pools failed: VM 101 belongs already to pool 'a' and 'allow-move' is not set"
+    )
     await pve.call("PUT", "/pools", poolid="b", vms="101", **{"allow-move": 1})
     assert (await pve.send("DELETE", "/pools", poolid="b")).status_code == 500
     await pve.task("DELETE", "/nodes/pve/qemu/101")

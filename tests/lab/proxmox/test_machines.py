@@ -72,7 +72,7 @@ async def pve(tmp_path: Path, recorder: Recorder) -> AsyncIterator[Pve]:
                 given = {"url": f"{factory}/image/{EMPTY}/v1.12.4/{name}", "content": content}
                 path = "/nodes/pve/storage/local/download-url"
                 assert await client.task("POST", path, filename=name, **given) == "OK"
-            mapping = "id=10de:2204,node=pve,path=0000:01:00.0"
+            mapping = "id=10de:2204,iommugroup=14,node=pve,path=0000:01:00.0,subsystem-id=1458:403b"
             await client.call("POST", "/cluster/mapping/pci", id="gpu0", map=mapping)
             yield client
 

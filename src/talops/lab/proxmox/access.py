@@ -1,12 +1,13 @@
-"""Logging in, users and groups."""
+"""Logging in, realms and users."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.checks import both, perm, realm, user_group
-from talops.lab.proxmox.errors import denied, failed, invalid
+from talops.lab.proxmox.checks import user_name
+from talops.lab.proxmox.errors import denied, failed, prefixed
+from talops.lab.proxmox.formats import split_list
 from talops.lab.proxmox.login import hash_password
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.tokens import forget, need_user, tokens_of
@@ -17,39 +18,56 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.store import Document
 
 
-REALMS = ("pam", "pve")
-USER = (
-    "comment:str email:str enable:bool expire:int:0.. firstname:str lastname:str groups:str "
-    "keys:str"
-)
-USERID = re.compile(r"[^\s:/@!]+@[A-Za-z][A-Za-z0-9.\-_]+")
+REALMS = {"pam": "Linux PAM standard authentication", "pve": "Proxmox VE authentication server"}
+TEXTS = ("email", "firstname", "lastname", "comment", "keys")
+# What a login may do, by the areas of the user interface.
+CAPABILITIES = {
+    "vms": r"VM\.|Permissions\.Modify",
+    "access": r"(?:User|Group)\.|Permissions\.Modify",
+    "storage": r"Datastore\.|Permissions\.Modify",
+    "nodes": r"Sys\.|Permissions\.Modify",
+    "sdn": r"SDN\.|Permissions\.Modify",
+    "dc": r"Sys\.Audit|Sys\.Modify|SDN\.",
+    "mapping": r"Mapping\.|Permissions\.Modify",
+}
+TOP = ("/", "/nodes", "/access/groups", "/vms", "/storage", "/sdn", "/mapping")
+
+
+@route("GET", "/access/domains")
+def domains(_: Call) -> list[dict[str, Any]]:
+    return [{"realm": name, "type": name, "comment": text} for name, text in REALMS.items()]
+
 
 # -- logging in ----
 
 
-@route(
-    "POST",
-    "/access/ticket",
-    "username!:str password!:str realm:str otp:str path:str privs:str "
-    "new-format:bool tfa-challenge:str",
-    free=True,
-)
+@route("POST", "/access/ticket")
 def ticket(call: Call) -> dict[str, Any]:
     username = call.params["username"]
-    if "@" not in username:
-        username = f"{username}@{call.get('realm', 'pam')}"
+    if call.get("realm"):
+        username = f"{username}@{call.params['realm']}"
     call.pve.login.password(username, call.params["password"])
     value, csrf = call.pve.login.ticket(username)
-    return {
-        "username": username,
-        "ticket": value,
-        "CSRFPreventionToken": csrf,
-        "clustername": call.pve.name,
-        "cap": {},
-    }
+    answer = {"username": username, "ticket": value, "CSRFPreventionToken": csrf}
+    if len(call.pve.nodes) > 1:
+        answer["clustername"] = call.pve.name
+    return {**answer, "cap": _capabilities(call, username)}
 
 
-@route("GET", "/access/permissions", "path:str userid:str")
+def _capabilities(call: Call, who: str) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {area: {} for area in CAPABILITIES}
+    for path in dict.fromkeys([*TOP, *(e["path"] for e in call.pve.acl.values())]):
+        held = call.pve.rights.privileges(who, path)
+        area = path.split("/")[1] or "dc"
+        if area == "pool":
+            found["vms"] |= {name: 1 for name in held if name.startswith("VM.")}
+            found["storage"] |= {name: 1 for name in held if name.startswith("Datastore.")}
+        elif area in found:
+            found[area] |= {name: 1 for name in held if re.match(CAPABILITIES[area], name)}
+    return found
+
+
+@route("GET", "/access/permissions")
 def permissions(call: Call) -> dict[str, dict[str, int]]:
     who = call.get("userid") or call.user
     if who != call.user and who.split("!")[0] != call.user:
@@ -64,18 +82,11 @@ def permissions(call: Call) -> dict[str, dict[str, int]]:
 
 
 def _known_paths(call: Call) -> list[str]:
-    fixed = {
-        "/",
-        "/access",
-        "/access/groups",
-        "/nodes",
-        "/pool",
-        "/sdn",
-        "/storage",
-        "/vms",
-        "/mapping",
-    }
-    return sorted(fixed | {entry["path"] for entry in call.pve.acl.values()})
+    fixed = {"/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"}
+    pools = call.pve.pools.values()
+    members = {f"/vms/{vmid}" for pool in pools for vmid in pool["vms"]}
+    members |= {f"/storage/{name}" for pool in pools for name in pool["storages"]}
+    return sorted(fixed | members | {entry["path"] for entry in call.pve.acl.values()})
 
 
 # -- users ----
@@ -84,22 +95,32 @@ def _known_paths(call: Call) -> list[str]:
 def _shown(user: Document) -> dict[str, Any]:
     hidden = {"userid", "password"}
     data = {key: value for key, value in user.items() if key not in hidden}
-    data["groups"] = [group for group in str(user.get("groups", "")).split(",") if group]
+    data["groups"] = split_list(str(user.get("groups", "")))
     return data
 
 
-@route("GET", "/access/users", "enabled:bool full:bool")
+@route("GET", "/access/users")
 def list_users(call: Call) -> list[dict[str, Any]]:
-    own = call.user.split("!")[0]
     may = call.may("/access/groups", "User.Modify", "Sys.Audit", any_of=True)
-    users = [user for user in call.pve.users.values() if may or user["userid"] == own]
-    return [_listed(call, user) for user in users]
+    mine = {
+        name
+        for name in call.pve.groups
+        if call.may(f"/access/groups/{name}", "User.Modify", "Sys.Audit", any_of=True)
+    }
+    wanted = call.get("enabled")
+    return [
+        _listed(call, user)
+        for _, user in sorted(call.pve.users.items())
+        if (may or user["userid"] == call.user or mine & set(_shown(user)["groups"]))
+        and wanted in {None, user.get("enable", 1)}
+    ]
 
 
 def _listed(call: Call, user: Document) -> dict[str, Any]:
     """Groups and tokens only on demand: here the groups are one string."""
     row = {key: value for key, value in _shown(user).items() if key != "groups"}
-    row |= {"userid": user["userid"], "realm-type": user["userid"].rpartition("@")[2]}
+    realm = user["userid"].rpartition("@")[2]
+    row |= {"userid": user["userid"], **({"realm-type": realm} if realm in REALMS else {})}
     if call.get("full"):
         row["groups"] = user.get("groups", "")
         tokens = tokens_of(call, user["userid"])
@@ -107,52 +128,53 @@ def _listed(call: Call, user: Document) -> dict[str, Any]:
     return row
 
 
-@route("GET", "/access/users/{userid}", "", user_group("User.Modify", "Sys.Audit"))
+@route("GET", "/access/users/{userid}")
 def read_user(call: Call) -> dict[str, Any]:
     user = need_user(call)
     tokens = {t["tokenid"]: token_shown(t) for t in tokens_of(call, user["userid"])}
-    return {**_shown(user), **({"tokens": tokens} if tokens else {})}
+    return {"email": "", **_shown(user), "tokens": tokens or None}
 
 
-@route(
-    "POST",
-    "/access/users",
-    f"userid!:str password:str {USER}",
-    both(realm("Realm.AllocateUser"), user_group("User.Modify")),
-)
+@route("POST", "/access/users")
 def create_user(call: Call) -> None:
     name = call.params["userid"]
-    if not USERID.fullmatch(name):
-        raise invalid({"userid": f"value '{name}' does not look like a valid user name"})
-    if name.rpartition("@")[2] not in REALMS:
-        raise failed(f"create user failed: realm '{name.rpartition('@')[2]}' does not exist")
-    if name in call.pve.users:
-        raise failed(f"create user failed: user '{name}' already exists")
-    user = {"enable": 1, "expire": 0, **call.params}
+    with prefixed("create user failed"):
+        if name in call.pve.users:
+            raise failed(f"user '{name}' already exists")
+        _need_groups(call)
+    given = {key: value for key, value in call.params.items() if value not in ("", None)}
+    user = {"enable": 1, "expire": 0, **given}
+    if "groups" in given:
+        user["groups"] = ",".join(split_list(given["groups"]))
     if "password" in user:
         user["password"] = hash_password(user["password"])
     call.pve.users.put(name, user)
     call.pve.rights.changed()
 
 
-@route("PUT", "/access/users/{userid}", f"append:bool {USER}", user_group("User.Modify"))
+def _need_groups(call: Call) -> None:
+    for group in split_list(str(call.get("groups", ""))):
+        if group not in call.pve.groups:
+            raise failed(f"no such group '{group}'")
+
+
+@route("PUT", "/access/users/{userid}")
 def change_user(call: Call) -> None:
-    user = need_user(call)
+    user_name(call.params["userid"])
+    with prefixed("update user failed"):
+        user = need_user(call)
+        _need_groups(call)
     changes = {key: value for key, value in call.params.items() if key != "append"}
+    if "groups" in changes:
+        before = split_list(str(user.get("groups", ""))) if call.get("append") else []
+        changes["groups"] = ",".join(dict.fromkeys([*before, *split_list(changes["groups"])]))
     call.pve.users.put(user["userid"], {**user, **changes})
     call.pve.rights.changed()
 
 
-@route(
-    "DELETE",
-    "/access/users/{userid}",
-    "",
-    both(realm("Realm.AllocateUser"), user_group("User.Modify")),
-)
+@route("DELETE", "/access/users/{userid}")
 def delete_user(call: Call) -> None:
     name = need_user(call)["userid"]
-    if name == "root@pam":
-        raise failed("delete user failed: user 'root@pam' cannot be removed")
     for token in tokens_of(call, name):
         forget(call, "token", f"{name}!{token['tokenid']}")
         call.pve.tokens.drop(f"{name}!{token['tokenid']}")
@@ -161,61 +183,9 @@ def delete_user(call: Call) -> None:
     call.pve.rights.changed()
 
 
-@route("PUT", "/access/password", "userid!:str password!:str confirmation-password:str")
+@route("PUT", "/access/password")
 def change_password(call: Call) -> None:
-    if call.params["userid"] != call.user and not call.may("/access/groups", "User.Modify"):
-        raise denied("/access/groups, User.Modify")
+    if call.params["userid"] == "root@pam" and not call.is_root:
+        raise denied("")
     user = need_user(call)
     call.pve.users.put(user["userid"], {**user, "password": hash_password(call.params["password"])})
-
-
-# -- groups ----
-
-
-@route("GET", "/access/groups")
-def list_groups(call: Call) -> list[dict[str, Any]]:
-    return [
-        {"groupid": g["groupid"], "comment": g.get("comment", "")} for g in call.pve.groups.values()
-    ]
-
-
-@route(
-    "POST", "/access/groups", "groupid!:str comment:str", perm("/access/groups", "Group.Allocate")
-)
-def create_group(call: Call) -> None:
-    name = call.params["groupid"]
-    if name in call.pve.groups:
-        raise failed(f"create group failed: group '{name}' already exists")
-    call.pve.groups.put(name, dict(call.params))
-
-
-@route(
-    "GET",
-    "/access/groups/{groupid}",
-    "",
-    perm("/access/groups", "Sys.Audit", "Group.Allocate", any_of=True),
-)
-def read_group(call: Call) -> dict[str, Any]:
-    group = call.pve.groups.get(call.params["groupid"])
-    if group is None:
-        raise failed(f"group '{call.params['groupid']}' does not exist")
-    members = [
-        u["userid"]
-        for u in call.pve.users.values()
-        if group["groupid"] in str(u.get("groups", "")).split(",")
-    ]
-    return {"comment": group.get("comment", ""), "members": members}
-
-
-@route("PUT", "/access/groups/{groupid}", "comment:str", perm("/access/groups", "Group.Allocate"))
-def change_group(call: Call) -> None:
-    read_group(call)
-    call.pve.groups.put(call.params["groupid"], dict(call.params))
-
-
-@route("DELETE", "/access/groups/{groupid}", "", perm("/access/groups", "Group.Allocate"))
-def delete_group(call: Call) -> None:
-    read_group(call)
-    forget(call, "group", call.params["groupid"])
-    call.pve.groups.drop(call.params["groupid"])
-    call.pve.rights.changed()

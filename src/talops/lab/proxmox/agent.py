@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.checks import perm
 from talops.lab.proxmox.drives import parse
 from talops.lab.proxmox.errors import failed
 from talops.lab.proxmox.power import describe
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from talops.lab.machine import Machine
     from talops.lab.proxmox.call import Call
 
-RIGHT = perm("/vms/{vmid}", "VM.GuestAgent.Audit", "VM.GuestAgent.Unrestricted", any_of=True)
 EXTENSION = "siderolabs/qemu-guest-agent"
 HEAD = 64 << 10
 
@@ -45,13 +43,13 @@ def _extensions(path: Path) -> list[str]:
     return list(header.get("extensions", [])) if isinstance(header, dict) else []
 
 
-@route("POST", "/nodes/{node}/qemu/{vmid}/agent/ping", "", RIGHT)
+@route("POST", "/nodes/{node}/qemu/{vmid}/agent/ping")
 def ping(call: Call) -> dict[str, Any]:
     _answering(call)
     return {"result": {}}
 
 
-@route("GET", "/nodes/{node}/qemu/{vmid}/agent/network-get-interfaces", "", RIGHT)
+@route("GET", "/nodes/{node}/qemu/{vmid}/agent/network-get-interfaces")
 def interfaces(call: Call) -> dict[str, Any]:
     _, machine = _answering(call)
     rows = [_interface("lo", "00:00:00:00:00:00", ["127.0.0.1/8"])]

@@ -36,6 +36,14 @@ class RawJson:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """Data with what Proxmox puts beside it: how many there are in all, what is pending."""
+
+    data: Any
+    beside: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Call:
     """`user` is `user@realm` or `user@realm!token`; path parameters are in `params` too."""
 
@@ -61,13 +69,17 @@ class Call:
     def get(self, name: str, default: Any = None) -> Any:
         return self.params.get(name, default)
 
+    def held(self, path: str) -> dict[str, int]:
+        """The caller's privileges there; where there is no path only root's own login has any."""
+        return self.pve.rights.privileges(self.user, path) if path or self.is_root else {}
+
     def may(self, path: str, *privileges: str, any_of: bool = False) -> bool:
-        held = self.pve.rights.privileges(self.user, path)
+        held = self.held(path)
         return (any if any_of else all)(name in held for name in privileges)
 
     def need(self, path: str, *privileges: str, any_of: bool = False) -> None:
         """Refuse the call unless the caller has these privileges on this path."""
-        held = self.pve.rights.privileges(self.user, path)
+        held = self.held(path)
         if any_of:
             if not any(name in held for name in privileges):
                 raise denied(f"{path}, {'|'.join(privileges)}")

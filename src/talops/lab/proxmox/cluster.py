@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox.call import RawJson
-from talops.lab.proxmox.checks import perm
 from talops.lab.proxmox.errors import invalid
 from talops.lab.proxmox.hypervisor import VERSION
+from talops.lab.proxmox.resources import node_row, storage_row, vm_row
 from talops.lab.proxmox.routing import route
+from talops.lab.proxmox.volaccess import LOCAL_ZONE
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
 
-_STATUS = re.compile('"status":"[a-z]+"')
 FIRST_VMID, LAST_VMID = 100, 1_000_000
+STATS = ("cpu", "maxcpu", "mem", "maxmem", "disk", "maxdisk", "uptime")
 
 
 @route("GET", "/version")
@@ -25,7 +25,7 @@ def version(_: Call) -> dict[str, str]:
     return dict(VERSION)
 
 
-@route("GET", "/cluster/nextid", "vmid:int:100..999999999")
+@route("GET", "/cluster/nextid")
 def next_id(call: Call) -> str:
     wanted = call.get("vmid")
     if wanted is not None:
@@ -36,103 +36,100 @@ def next_id(call: Call) -> str:
     return str(next(free))
 
 
-@route("GET", "/cluster/resources", "type=vm|storage|node|sdn")
+@route("GET", "/cluster/resources")
 def resources(call: Call) -> RawJson:
     """Asked for once per VM and plan, so it is not built anew while nothing changes."""
     pve = call.pve
     gone = tuple(name for name in pve.nodes if pve.offline(name))
-    key = (call.user, call.get("type"), pve.store.generation, int(pve.clock.now()), gone)
+    pve.stats.run(pve)
+    moment = (pve.store.generation, int(pve.clock.now()), pve.stats.at, len(pve.stats.seen))
+    key = (call.user, call.get("type"), moment, gone)
     if pve.last_resources[0] != key:
         pve.last_resources = (key, _resources(call, call.get("type")))
     return pve.last_resources[1]
 
 
 def _resources(call: Call, wanted: str | None) -> RawJson:
-    rows = _vms(call) if wanted in {None, "vm"} else []
-    others: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
+    if wanted is None:
+        pools = sorted(call.pve.pools.keys())
+        rows += [
+            {"id": f"/pool/{name}", "pool": name, "type": "pool"}
+            for name in pools
+            if call.may(f"/pool/{name}", "Pool.Audit")
+        ]
+    if wanted in {None, "vm"}:
+        rows += _vms(call)
     if wanted in {None, "node"}:
-        others += [node_row(call, name) for name in call.pve.nodes]
+        rows += [_node(call, name) for name in call.pve.nodes]
     if wanted in {None, "storage"}:
-        others += _storages(call)
-    listed = ",".join([*rows, *map(json.dumps, others)])
-    return RawJson(f'{{"data":[{listed}]}}'.encode())
+        rows += _storages(call)
+    if wanted in {None, "network"}:
+        rows += _networks(call)
+    return RawJson(json.dumps({"data": rows}, separators=(",", ":")).encode())
 
 
-def _vms(call: Call) -> list[str]:
-    pools = {vmid: pool["poolid"] for pool in call.pve.pools.values() for vmid in pool["vms"]}
-    now = int(call.pve.clock.now())
-    gone = {name for name in call.pve.nodes if call.pve.offline(name)}
+def _vms(call: Call) -> list[dict[str, Any]]:
+    pve = call.pve
+    pools = {vmid: pool["poolid"] for pool in pve.pools.values() for vmid in pool["vms"]}
+    shown = {name for name in set(pools.values()) if call.may(f"/pool/{name}", "Pool.Audit")}
     rows = []
-    for vm in call.pve.vms.values():
+    for _, vm in sorted(pve.vms.items()):
         if not call.may(f"/vms/{vm.vmid}", "VM.Audit"):
             continue
-        uptime = max(now - vm.since, 1) if vm.is_running else 0
-        pool = f',"pool":{json.dumps(pools[vm.vmid])}' if vm.vmid in pools else ""
-        row = f'{vm.resource_json[:-1]},"uptime":{uptime}{pool}}}'
-        # Nobody knows how VMs fare on a node that does not answer.
-        rows.append(_STATUS.sub('"status":"unknown"', row) if vm.node in gone else row)
+        row = vm_row(pve, vm)
+        if pools.get(vm.vmid) in shown:
+            row["pool"] = pools[vm.vmid]
+        entry = pve.ha.get(f"vm:{vm.vmid}")
+        if entry:
+            row["hastate"] = entry["state"]
+        rows.append(row)
     return rows
+
+
+def _node(call: Call, name: str) -> dict[str, Any]:
+    audit = call.may(f"/nodes/{name}", "Sys.Audit")
+    return {**node_row(call.pve, name, audit=audit), "cgroup-mode": 2}
 
 
 def _storages(call: Call) -> list[dict[str, Any]]:
-    rows = []
-    for node in call.pve.nodes:
-        for entry in call.pve.storages.available(node):
-            name = entry["storage"]
-            if not call.may(
-                f"/storage/{name}", "Datastore.Audit", "Datastore.AllocateSpace", any_of=True
-            ):
-                continue
-            status = call.pve.storages.status(name, node)
-            rows.append(
-                {
-                    "id": f"storage/{node}/{name}",
-                    "type": "storage",
-                    "node": node,
-                    "storage": name,
-                    "plugintype": status["type"],
-                    "content": status["content"],
-                    "shared": status["shared"],
-                    "disk": status["used"],
-                    "maxdisk": status["total"],
-                    "status": "available" if status["active"] else "unknown",
-                }
-            )
-    return rows
+    return [
+        storage_row(call.pve, name, node)
+        for name, entry in sorted(call.pve.storages.config.items())
+        if call.may(f"/storage/{name}", "Datastore.Audit") and not entry.get("disable")
+        for node in call.pve.nodes
+        if call.pve.storages.reaches(name, node)
+    ]
 
 
-def node_row(call: Call, name: str) -> dict[str, Any]:
-    node = call.pve.nodes[name]
-    online = not call.pve.offline(name)
-    row: dict[str, Any] = {
-        "id": f"node/{name}",
-        "type": "node",
-        "node": name,
-        "status": "online" if online else "offline",
-        "level": "",
-    }
-    if online:
-        used = sum(vm.memory for vm in call.pve.vms.values() if vm.node == name and vm.is_running)
-        row |= {
-            "maxcpu": node.cores,
-            "cpu": 0.01,
-            "maxmem": node.memory_gib << 30,
-            "mem": used + (2 << 30),
-            "maxdisk": 100 << 30,
-            "disk": 10 << 30,
-            "uptime": 86_400,
+def _networks(call: Call) -> list[dict[str, Any]]:
+    if not call.may(LOCAL_ZONE, "SDN.Audit"):
+        return []
+    return [
+        {
+            "id": f"network/{node}/zone/localnetwork",
+            "type": "network",
+            "network-type": "zone",
+            "network": "localnetwork",
+            "node": node,
+            "status": "ok",
         }
-    return row
+        for node in call.pve.nodes
+    ]
 
 
 @route("GET", "/nodes")
 def nodes(call: Call) -> list[dict[str, Any]]:
-    return [
-        {**node_row(call, name), "ssl_fingerprint": call.pve.fingerprint} for name in call.pve.nodes
-    ]
+    rows = []
+    for name in call.pve.nodes:
+        audit = call.may(f"/nodes/{name}", "Sys.Audit")
+        rows.append(
+            {**node_row(call.pve, name, audit=audit), "ssl_fingerprint": call.pve.fingerprint}
+        )
+    return rows
 
 
-@route("GET", "/cluster/status", "", perm("/", "Sys.Audit"))
+@route("GET", "/cluster/status")
 def cluster_status(call: Call) -> list[dict[str, Any]]:
     names = list(call.pve.nodes)
     rows: list[dict[str, Any]] = [
@@ -140,7 +137,7 @@ def cluster_status(call: Call) -> list[dict[str, Any]]:
             "id": f"node/{name}",
             "type": "node",
             "name": name,
-            "nodeid": number + 1,
+            "nodeid": number + 1 if len(names) > 1 else 0,
             "online": int(not call.pve.offline(name)),
             "local": int(number == 0),
             "level": "",

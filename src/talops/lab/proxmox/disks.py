@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from talops.lab.proxmox.drives import GIB, format_drive, format_size, is_cdrom, is_cloudinit
 from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.volnames import read_name, split_id
 from talops.lab.proxmox.volumes import Volume
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.tasks import Task
 
 NEW_DISK = re.compile(r"([A-Za-z][\w.-]*):(\d+(?:\.\d+)?)")
+NO_FORMATS = {
+    "lvm": "LVMPlugin.pm line 714",
+    "lvmthin": "LvmThinPlugin.pm line 102",
+    "zfspool": "ZFSPoolPlugin.pm line 224",
+}
 SMALL = 4 << 20  # EFI variables, TPM state, cloud-init
 HEADER = 64 << 10
 
@@ -67,6 +73,7 @@ async def attach(
 def existing(storages: Storages, node: str, drive: dict[str, str]) -> dict[str, str]:
     """A drive that names a volume: it must be there, and its true size is noted."""
     drive = dict(drive)
+    drive.pop("size", None)
     if drive["file"] in {"none", "cdrom"} or drive["file"].startswith("/"):
         return drive
     volume = storages.volume(drive["file"], node)
@@ -84,17 +91,18 @@ async def _create(
     shared = pve.storages.shared(storage)
     async with pve.locks.storage(storage, node=node, shared=shared):
         if task:
-            await task.step("allocate", f"{key}: allocating on '{storage}'")
+            await task.step("allocate")
         volume = _new_volume(pve, node, vmid, key, drive)
         pve.storages.volumes.put(volume.key, volume)
     kept = {k: v for k, v in drive.items() if k not in {"file", "format", "size", "import-from"}}
     if is_cloudinit(drive):
-        kept["media"] = "cdrom"
+        kept["media"] = "cdrom"  # its size is noted when it is written for the first time
+    else:
+        kept["size"] = format_size(volume.size)
+    final = {"file": volume.volid, **kept}
     if task:
-        task.log(
-            f"{key}: successfully created disk '{volume.volid},size={format_size(volume.size)}'"
-        )
-    return volume, {"file": volume.volid, **kept, "size": format_size(volume.size)}
+        task.log(f"{key}: successfully created disk '{format_drive(final)}'")
+    return volume, final
 
 
 def _new_volume(pve: Hypervisor, node: str, vmid: int, key: str, drive: dict[str, str]) -> Volume:
@@ -102,7 +110,8 @@ def _new_volume(pve: Hypervisor, node: str, vmid: int, key: str, drive: dict[str
     storage = str(storage_of(drive))
     format_ = storages.default_format(storage, drive.get("format"))
     where = "" if storages.shared(storage) else node
-    source = storages.volume(drive["import-from"], node) if "import-from" in drive else None
+    source = _source(storages, node, drive["import-from"]) if "import-from" in drive else None
+    _check_format(storages, storage, drive.get("format", "raw"))
     if is_cloudinit(drive):
         format_ = "qcow2" if storages.file_based(storage) else "raw"
         volid = storages.name(storage, vmid, f"vm-{vmid}-cloudinit", format_)
@@ -126,10 +135,24 @@ def _size(key: str, drive: dict[str, str], source: Volume | None) -> int:
     if key in {"efidisk0", "tpmstate0"} or is_cloudinit(drive):
         return SMALL
     match = NEW_DISK.fullmatch(drive["file"])
-    size = int(float(match[2]) * GIB) if match else 0
-    if size <= 0:
-        raise invalid({key: "unable to create a disk of size 0 without 'import-from'"})
-    return size
+    return int(float(match[2]) * GIB) if match else 0
+
+
+def _source(storages: Storages, node: str, volid: str) -> Volume:
+    found = storages.find(volid, node)
+    if found is None and split_id(volid)[0]:
+        content = read_name(storages.get(split_id(volid)[0])["type"], split_id(volid)[1]).content
+        raise failed(f"failed to stat '{storages.path_of(volid, content)}'")
+    if found is None:
+        raise failed(f"failed to stat '{volid}'")
+    return found
+
+
+def _check_format(storages: Storages, storage: str, wanted: str) -> None:
+    kind = storages.get(storage)["type"]
+    if kind in NO_FORMATS and wanted != "raw":
+        where = f"/usr/share/perl5/PVE/Storage/{NO_FORMATS[kind]}"
+        raise failed(f"unsupported format '{wanted}' at {where}.")
 
 
 def with_file(storages: Storages, volume: Volume, node: str, source: Path | None) -> Volume:

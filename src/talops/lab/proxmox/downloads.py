@@ -6,12 +6,15 @@ import bz2
 import gzip
 import hashlib
 import re
+from os import strerror
+from socket import gaierror
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from talops.lab import zstd
-from talops.lab.proxmox.checks import NETWORK_ACCESS, both, perm
 from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.formats import split_list
+from talops.lab.proxmox.images import image_problem
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.storages import FOLDERS, FORMATS
 from talops.lab.proxmox.volnames import FILE_TYPES
@@ -27,18 +30,21 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.tasks import Task
 
 ENDINGS = {
-    "iso": r"\.(iso|img)",
-    "vztmpl": r"\.tar\.(gz|xz|zst)",
-    "import": r"\.(ova|ovf|qcow2|raw|vmdk)",
-    "snippets": r"\.\w+",
+    "iso": re.compile(r"[^/]+\.(?:iso|img)", re.IGNORECASE),
+    "vztmpl": re.compile(r"[^/]+\.tar(?:\.(?:gz|xz|zst|bz2))?", re.IGNORECASE),
+    "import": re.compile(r"[A-Za-z0-9.+=_-]+\.(?:ova|qcow2|raw|vmdk)"),
 }
-ALGORITHMS = "md5|sha1|sha224|sha256|sha384|sha512"
+UNPACKERS = {
+    "gz": "gunzip -c",
+    "lzo": "lzop -d -c",
+    "zst": "zstd -q -d -c",
+    "bz2": "bzip2 -d -c",
+}
 UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.decompress,
     "bz2": bz2.decompress,
     "zst": zstd.decompress,
 }
-TEMPLATES = perm("/storage/{storage}", "Datastore.AllocateTemplate")
 
 
 def _session(call: Call) -> ClientSession:
@@ -49,34 +55,38 @@ def _session(call: Call) -> ClientSession:
     return ClientSession(connector=TCPConnector(ssl=trust), auto_decompress=False)
 
 
-@route(
-    "GET",
-    "/nodes/{node}/query-url-metadata",
-    "url!:str verify-certificates:bool",
-    NETWORK_ACCESS,
-)
+@route("GET", "/nodes/{node}/query-url-metadata")
 async def query_url(call: Call) -> dict[str, Any]:
-    from aiohttp import ClientError
+    from aiohttp import ClientConnectorCertificateError, ClientConnectorError, ClientError
 
+    url = call.params["url"]
     try:
-        async with _session(call) as session, session.head(call.params["url"]) as response:
+        async with _session(call) as session, session.head(url) as response:
             _need_ok(response)
             return {
                 "filename": _filename(response),
                 "mimetype": response.headers.get("Content-Type", "").split(";")[0],
                 "size": int(response.headers.get("Content-Length", 0)),
             }
+    except ClientConnectorCertificateError as error:
+        raise failed(_no_answer(url, "certificate verify failed")) from error
+    except ClientConnectorError as error:
+        named = isinstance(error.os_error, gaierror)
+        why = "Temporary failure in name resolution" if named else _os_text(error)
+        raise failed(_no_answer(url, why)) from error
     except ClientError as error:
-        raise failed(f"invalid server response: '500 {_reason(error)}'") from error
+        raise failed(_no_answer(url, type(error).__name__)) from error
+
+
+def _no_answer(url: str, why: str) -> str:
+    place = urlsplit(url)
+    port = place.port or (443 if place.scheme == "https" else 80)
+    return f"invalid server response: '500 Can't connect to {place.hostname}:{port} ({why})'"
 
 
 def _need_ok(response: ClientResponse) -> None:
     if response.status != 200:  # noqa: PLR2004
         raise failed(f"invalid server response: '{response.status} {response.reason}'")
-
-
-def _reason(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _filename(response: ClientResponse) -> str:
@@ -85,18 +95,10 @@ def _filename(response: ClientResponse) -> str:
     return match[1] if match else unquote(urlsplit(str(response.url)).path.rsplit("/", 1)[-1])
 
 
-@route(
-    "POST",
-    "/nodes/{node}/storage/{storage}/download-url",
-    "url!:str filename!:str content!=iso|vztmpl|import checksum:str "
-    f"checksum-algorithm={ALGORITHMS} compression=gz|lzo|zst|bz2 verify-certificates:bool",
-    both(TEMPLATES, NETWORK_ACCESS),
-)
+@route("POST", "/nodes/{node}/storage/{storage}/download-url")
 def download(call: Call) -> str:
-    name, content = call.params["filename"], call.params["content"]
-    _check_target(call, name, content)
-    if ("checksum" in call.params) != ("checksum-algorithm" in call.params):
-        raise invalid({"checksum": "missing property - 'checksum-algorithm' requires 'checksum'"})
+    content = call.params["content"]
+    name = _check_target(call, call.params["filename"], content)
 
     async def work(task: Task) -> None:
         await _fetch(call, task, name, content)
@@ -104,48 +106,90 @@ def download(call: Call) -> str:
     return call.start("download", name, work)
 
 
-def _check_target(call: Call, name: str, content: str) -> None:
+def _check_target(call: Call, wanted: str, content: str) -> str:
+    """The name that the file will have: without directories and odd characters."""
     storage = call.params["storage"]
     found = call.pve.storages.on_node(storage, call.node)
     if found["type"] not in FILE_TYPES:
         kind = f"can't upload to storage type '{found['type']}'"
         raise failed(f"{kind}, not a file based storage!")
-    if content not in str(found.get("content", "")).split(","):
+    if content not in split_list(str(found.get("content", ""))):
         raise failed(f"storage '{storage}' is not configured for content-type '{content}'")
-    if not re.fullmatch(r"[\w@=+.,:~-][^/\\]*", name) or not re.search(
-        ENDINGS[content] + "$", name
-    ):
-        raise invalid({"filename": "wrong file extension"})
+    name = re.sub(r"[^A-Za-z0-9_.-]", "_", re.sub(r"^.*[/\\]", "", wanted))
+    if not ENDINGS[content].fullmatch(name):
+        imported = "invalid filename or wrong extension"
+        raise invalid({"filename": imported if content == "import" else "wrong file extension"})
+    return name
 
 
-def _free_to_write(call: Call, name: str, content: str) -> str:
+def _path(call: Call, name: str, content: str) -> str:
     volid = f"{call.params['storage']}:{content}/{name}"
-    if call.pve.storages.find(volid, call.node):
-        raise failed(f"refusing to override existing file '{name}'")
-    return volid
+    return call.pve.storages.path_of(volid, content)
 
 
 async def _fetch(call: Call, task: Task, name: str, content: str) -> None:
-    from aiohttp import ClientError
-
-    if call.get("compression") and content != "iso":
+    packed, path, url = call.get("compression"), _path(call, name, content), call.params["url"]
+    if packed and content != "iso":
         raise failed(f"decompression not supported for {content}")
-    _free_to_write(call, name, content)
-    task.log(f"downloading {call.params['url']} to {FOLDERS[content]}/{name}")
+    if packed and packed not in UNPACKERS:
+        raise failed("no decompression method found")
+    task.log(f"downloading {url} to {path}")
+    if call.pve.storages.find(f"{call.params['storage']}:{content}/{name}", call.node):
+        return _compare(call, task, name, content)
     await task.step("download")
-    try:
-        async with _session(call) as session, session.get(call.params["url"]) as response:
-            if response.status != 200:  # noqa: PLR2004
-                raise failed(f"download failed: 500 {response.status} {response.reason}")
-            data = await response.read()
-    except ClientError as error:
-        raise failed(f"download failed: {_reason(error)}") from error
+    data = await _get(call, url)
+    task.log(f"'{path}.tmp_dwnl.{task.record.pid}' saved [{len(data)}/{len(data)}]")
     await task.step("verify")
     _verify(call, task, data)
-    if call.get("compression"):
-        data = _unpack(call.params["compression"], data)
+    if packed:
+        data = _unpack(packed, data, f"{path}.tmp_dwnl.{task.record.pid}")
+    _check_image(name, content, data)
     _keep(call, name, content, data)
-    task.log(f"download of '{call.params['url']}' to '{name}' finished")
+    task.log(f"download of '{url}' to '{path}' finished")
+    return None
+
+
+def _compare(call: Call, task: Task, name: str, content: str) -> None:
+    """What is there stays; with a checksum it may be what was asked for."""
+    volid = f"{call.params['storage']}:{content}/{name}"
+    volume = call.pve.storages.find(volid, call.node)
+    wanted = str(call.get("checksum") or "").lower()
+    if not wanted or volume is None or volume.path is None:
+        raise failed(f"refusing to override existing file '{_path(call, name, content)}'")
+    got = hashlib.new(call.params["checksum-algorithm"], volume.path.read_bytes()).hexdigest()
+    if got != wanted:
+        raise failed(f"checksum mismatch: got '{got}' != expect '{wanted}', aborting")
+    task.log("OK, got correct file already, no need to download")
+
+
+async def _get(call: Call, url: str) -> bytes:
+    """The file, or what wget would say of it."""
+    from aiohttp import ClientConnectorCertificateError, ClientConnectorError, ClientError
+
+    try:
+        async with _session(call) as session, session.get(url) as response:
+            if response.status != 200:  # noqa: PLR2004
+                raise failed("download failed: exit code 8")
+            return await response.read()
+    except ClientConnectorCertificateError as error:
+        raise failed("download failed: exit code 5") from error
+    except ClientConnectorError as error:
+        raise failed(f"download failed: {_unreachable(url, error)}") from error
+    except ClientError as error:
+        raise failed("download failed: exit code 4") from error
+
+
+def _unreachable(url: str, error: OSError) -> str:
+    place = urlsplit(url)
+    port = place.port or (443 if place.scheme == "https" else 80)
+    if isinstance(getattr(error, "os_error", None), gaierror):
+        return f"wget: unable to resolve host address '{place.hostname}'"
+    return f"Connecting to {place.hostname}:{port}... failed: {_os_text(error)}."
+
+
+def _os_text(error: OSError) -> str:
+    number = getattr(error, "errno", None)
+    return strerror(number).capitalize() if number else "Connection refused"
 
 
 def _verify(call: Call, task: Task, data: bytes) -> None:
@@ -154,23 +198,32 @@ def _verify(call: Call, task: Task, data: bytes) -> None:
         return
     got = hashlib.new(algorithm, data).hexdigest()
     if got != str(wanted).lower():
+        task.log("calculating checksum...")
         raise failed(f"checksum mismatch: got '{got}' != expect '{wanted}'")
-    task.log(f"OK, got correct file checksum {got}")
+    task.log("calculating checksum...OK, checksum verified")
 
 
-def _unpack(algorithm: str, data: bytes) -> bytes:
+def _check_image(name: str, content: str, data: bytes) -> None:
+    """What `qemu-img info` says of an image that is to be imported."""
+    problem = image_problem(data, name) if content == "import" else ""
+    if problem:
+        raise failed(f"failed to verify file: {problem}")
+
+
+def _unpack(algorithm: str, data: bytes, path: str) -> bytes:
     unpack = UNPACK.get(algorithm)
-    if unpack is None:
-        raise failed(f"{algorithm}: decompression failed")
     try:
-        return unpack(data)
+        if unpack:
+            return unpack(data)
     except (OSError, EOFError, ValueError) as error:
-        raise failed(f"{algorithm}: decompression failed: {error}") from error
+        problem = f"command '{UNPACKERS[algorithm]} {path}' failed: exit code 1"
+        raise failed(problem) from error
+    raise failed(f"command '{UNPACKERS[algorithm]} {path}' failed: exit code 1")
 
 
 def _keep(call: Call, name: str, content: str, data: bytes) -> None:
     storages, storage = call.pve.storages, call.params["storage"]
-    volid = _free_to_write(call, name, content)
+    volid = f"{storage}:{content}/{name}"
     storages.reserve(storage, call.node, len(data), name)
     target = storages.folder(storage, call.node) / FOLDERS[content] / name
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -190,26 +243,24 @@ def _keep(call: Call, name: str, content: str, data: bytes) -> None:
     storages.volumes.put(volume.key, volume)
 
 
-@route(
-    "POST",
-    "/nodes/{node}/storage/{storage}/upload",
-    f"content!=iso|vztmpl|import|snippets filename:str checksum:str "
-    f"checksum-algorithm={ALGORITHMS} tmpfilename:str",
-    TEMPLATES,
-)
+@route("POST", "/nodes/{node}/storage/{storage}/upload")
 def upload(call: Call) -> str:
     if call.upload is None:
         raise invalid({"filename": "property is missing and it is not optional"})
     sent, content = call.upload, call.params["content"]
-    _check_target(call, sent.filename, content)
+    name = _check_target(call, sent.filename, content)
 
     async def work(task: Task) -> None:
-        await task.step("upload", f"starting file import of '{sent.filename}'")
+        await task.step(
+            "upload", f"starting file import from: /var/tmp/pveupload-{task.record.pid}"
+        )
         _verify(call, task, sent.content)
-        volid = f"{call.params['storage']}:{content}/{sent.filename}"
+        _check_image(name, content, sent.content)
+        volid = f"{call.params['storage']}:{content}/{name}"
         old = call.pve.storages.find(volid, call.node)
         if old:  # unlike a download, an upload replaces
             call.pve.storages.remove(old)
-        _keep(call, sent.filename, content, sent.content)
+        _keep(call, name, content, sent.content)
+        task.log("finished file import successfully")
 
     return call.start("imgcopy", "", work)

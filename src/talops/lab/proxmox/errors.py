@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MISSING_METHOD, DIED = 501, 500
 
 
 class PveError(Exception):
-    def __init__(self, status: int, message: str, errors: dict[str, str] | None = None) -> None:
+    """`bare` ones have no body: Proxmox refused the call before it looked at the API."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        errors: dict[str, str] | None = None,
+        *,
+        bare: bool = False,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.errors = errors or {}
+        self.bare = bare
 
     def body(self) -> dict[str, Any]:
-        body: dict[str, Any] = {"data": None, "message": f"{self.message}\n"}
+        end = "" if self.status == MISSING_METHOD else "\n"
+        body: dict[str, Any] = {"data": None, "message": f"{self.message}{end}"}
         if self.errors:
             body["errors"] = self.errors
         return body
+
+    def spoken(self) -> str:
+        """As text inside another message: with its status, if it is more than a death."""
+        lines = [f"{name}: {text}" for name, text in self.errors.items()]
+        head = self.message if self.status == DIED else f"{self.status} {self.message}"
+        return "\n".join([head, *(line.rstrip("\n") for line in lines)])
+
+
+@contextmanager
+def prefixed(prefix: str) -> Iterator[None]:
+    """What goes wrong inside is said after `prefix`, and is then always a 500."""
+    try:
+        yield
+    except PveError as error:
+        raise failed(f"{prefix}: {error.spoken()}") from error
 
 
 def failed(message: str) -> PveError:
@@ -32,8 +64,8 @@ def denied(what: str) -> PveError:
     return PveError(403, f"Permission check failed ({what})" if what else "Permission check failed")
 
 
-def unauthorized(message: str) -> PveError:
-    return PveError(401, message)
+def unauthorized(message: str = "Authentication failed!") -> PveError:
+    return PveError(401, message, bare=True)
 
 
 def missing_vm(node: str, vmid: int) -> PveError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.checks import perm
 from talops.lab.proxmox.errors import failed
 from talops.lab.proxmox.routing import route
 
@@ -12,14 +11,8 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
     from talops.lab.proxmox.store import Document
 
-CONSOLE = perm("/", "Sys.Console")
-OPTIONS = (
-    "state=started|stopped|enabled|disabled|ignored group:str comment:str max_relocate:int:0.. "
-    "max_restart:int:0.. failback:bool"
-)
 
-
-@route("GET", "/cluster/ha/resources", "type=ct|vm", perm("/", "Sys.Audit"))
+@route("GET", "/cluster/ha/resources")
 def list_ha(call: Call) -> list[dict[str, Any]]:
     return call.pve.ha.values()
 
@@ -37,12 +30,12 @@ def _entry(call: Call) -> Document:
     return entry
 
 
-@route("GET", "/cluster/ha/resources/{sid}", "", perm("/", "Sys.Audit"))
+@route("GET", "/cluster/ha/resources/{sid}")
 def read_ha(call: Call) -> dict[str, Any]:
     return _entry(call)
 
 
-@route("POST", "/cluster/ha/resources", f"sid!:str type=ct|vm {OPTIONS}", CONSOLE)
+@route("POST", "/cluster/ha/resources")
 def add_ha(call: Call) -> None:
     sid = _sid(call)
     if sid in call.pve.ha:
@@ -52,7 +45,7 @@ def add_ha(call: Call) -> None:
     call.pve.ha.put(sid, {"state": "started", **call.params, "sid": sid, "type": "vm"})
 
 
-@route("PUT", "/cluster/ha/resources/{sid}", f"delete:str digest:str {OPTIONS}", CONSOLE)
+@route("PUT", "/cluster/ha/resources/{sid}")
 def change_ha(call: Call) -> None:
     gone = str(call.get("delete", "")).split(",")
     kept = {key: value for key, value in _entry(call).items() if key not in gone}
@@ -60,6 +53,6 @@ def change_ha(call: Call) -> None:
     call.pve.ha.put(_sid(call), kept | changes)
 
 
-@route("DELETE", "/cluster/ha/resources/{sid}", "purge:bool", CONSOLE)
+@route("DELETE", "/cluster/ha/resources/{sid}")
 def remove_ha(call: Call) -> None:
     call.pve.ha.drop(_entry(call)["sid"])

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.checks import either, perm
 from talops.lab.proxmox.drives import parse
-from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.errors import failed, prefixed
+from talops.lab.proxmox.formats import split_list
 from talops.lab.proxmox.routing import route
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
+    from talops.lab.proxmox.hypervisor import Hypervisor
     from talops.lab.proxmox.store import Document
     from talops.lab.spec import DeviceSpec
 
 SEE = ("Mapping.Use", "Mapping.Modify", "Mapping.Audit")
-OPTIONS = "description:str map:list mdev:bool live-migration-capable:bool"
 
 
-@route(
-    "GET",
-    "/nodes/{node}/hardware/pci",
-    "pci-class-blacklist:str verbose:bool",
-    perm("/", "Sys.Audit", "Sys.Modify", any_of=True),
-)
+@route("GET", "/nodes/{node}/hardware/pci")
 def list_pci(call: Call) -> list[dict[str, Any]]:
     hidden = [
         text
@@ -49,10 +44,21 @@ def _device(device: DeviceSpec) -> dict[str, Any]:
         "subsystem_device": device.subsystem_device,
         "vendor_name": device.vendor_name,
         "device_name": device.device_name,
+        "subsystem_vendor_name": device.subsystem_vendor_name,
     }
 
 
-@route("GET", "/cluster/mapping/pci", "check-node:str")
+@route("GET", "/nodes/{node}/hardware/usb")
+def list_usb(_: Call) -> list[dict[str, Any]]:
+    return []
+
+
+@route("GET", "/nodes/{node}/hardware/pci/{pci-id-or-mapping}")
+def pci_index(_: Call) -> list[dict[str, Any]]:
+    return [{"method": "mdev"}]
+
+
+@route("GET", "/cluster/mapping/pci")
 def list_mappings(call: Call) -> list[dict[str, Any]]:
     rows = []
     for mapping in call.pve.mappings.values():
@@ -63,7 +69,7 @@ def list_mappings(call: Call) -> list[dict[str, Any]]:
         if call.get("check-node"):
             row["checks"] = _problems(call, mapping, call.params["check-node"])
         rows.append(row)
-    return rows
+    return call.pve.shuffled(rows)
 
 
 def _shown(mapping: Document) -> dict[str, Any]:
@@ -71,94 +77,78 @@ def _shown(mapping: Document) -> dict[str, Any]:
 
 
 def _problems(call: Call, mapping: Document, node: str) -> list[dict[str, str]]:
-    entries = [parse(text, "id") for text in mapping["map"]]
-    here = [entry for entry in entries if entry.get("node") == node]
+    here = entries_on(mapping, node)
     if not here:
         return [{"severity": "warning", "message": f"No mapping for node {node}."}]
-    found = []
-    for entry in here:
-        problem = _compare(call, entry, node)
-        if problem:
-            found.append({"severity": "error", "message": problem})
-    return found
+    problems = (mismatch(call.pve, mapping, entry, node) for entry in here)
+    return [
+        {"severity": "error", "message": f"Invalid configuration: {problem}\n"}
+        for problem in problems
+        if problem
+    ]
 
 
-def _compare(call: Call, entry: dict[str, str], node: str) -> str:
-    path = entry["path"].split(";")[0]
-    real = next((d for d in call.pve.nodes[node].devices if d.id.startswith(path)), None)
-    if real is None:
-        return f"PCI device '{path}' does not exist"
-    ident = f"{real.vendor.removeprefix('0x')}:{real.device.removeprefix('0x')}"
-    if entry.get("id") != ident:
-        return f"'id' does not match for '{path}' ({entry.get('id')} != {ident})"
-    group = entry.get("iommugroup")
-    if group is not None and int(group) != real.iommugroup:
-        return f"'iommugroup' does not match for '{path}' ({group} != {real.iommugroup})"
+def entries_on(mapping: Document, node: str) -> list[dict[str, str]]:
+    entries = [parse(text, "id") for text in mapping["map"]]
+    return [entry for entry in entries if entry.get("node") == node]
+
+
+def mismatch(pve: Hypervisor, mapping: Document, entry: dict[str, str], node: str) -> str:
+    """How the node's device differs from what the mapping says; nothing if it does not."""
+    for number, path in enumerate(entry["path"].split(";")):
+        place = path if "." in path else f"{path}.0"
+        real = next((d for d in pve.nodes[node].devices if d.id == place), None)
+        if real is None:
+            return f"pci device '{place}' not found"
+        expected = {
+            "id": f"{real.vendor}:{real.device}".replace("0x", ""),
+            "iommugroup": str(real.iommugroup),
+            "mdev": "0",
+            "subsystem-id": f"{real.subsystem_vendor}:{real.subsystem_device}".replace("0x", ""),
+        }
+        given = {**entry, "mdev": str(mapping.get("mdev", 0))}
+        if number:
+            expected.pop("iommugroup")
+        for name, value in expected.items():
+            if name not in given:
+                return f"missing expected property '{name}' for device '{place}'"
+            if given[name].replace("0x", "") != value:
+                return f"'{name}' does not match for '{mapping['id']}' ({value} != {given[name]})"
     return ""
 
 
-@route(
-    "GET",
-    "/cluster/mapping/pci/{id}",
-    "",
-    either(*(perm("/mapping/pci/{id}", privilege) for privilege in SEE)),
-)
+@route("GET", "/cluster/mapping/pci/{id}")
 def read_mapping(call: Call) -> dict[str, Any]:
-    return _shown(_mapping(call))
-
-
-def _mapping(call: Call) -> Document:
     mapping = call.pve.mappings.get(call.params["id"])
     if mapping is None:
-        raise failed(f"mapping '{call.params['id']}' does not exist")
-    return mapping
+        raise failed(f"mapping '{call.params['id']}' not found")
+    return _shown(mapping)
 
 
-@route("POST", "/cluster/mapping/pci", f"id!:str {OPTIONS}", perm("/mapping/pci", "Mapping.Modify"))
+@route("POST", "/cluster/mapping/pci")
 def create_mapping(call: Call) -> None:
+    """Whether there is such a device is found out when a VM that wants it starts."""
     name = call.params["id"]
-    if name in call.pve.mappings:
-        raise failed(f"create PCI mapping failed: pci ID '{name}' already defined")
-    if not call.get("map"):
-        raise invalid({"map": "property is missing and it is not optional"})
-    call.pve.mappings.put(name, {**call.params, "map": _checked(call)})
+    with prefixed("create hardware mapping failed"):
+        if name in call.pve.mappings:
+            raise failed(f"pci ID '{name}' already defined")
+    call.pve.mappings.put(name, dict(call.params))
 
 
-@route(
-    "PUT",
-    "/cluster/mapping/pci/{id}",
-    f"delete:str digest:str {OPTIONS}",
-    perm("/mapping/pci/{id}", "Mapping.Modify"),
-)
+@route("PUT", "/cluster/mapping/pci/{id}")
 def change_mapping(call: Call) -> None:
-    mapping = dict(_mapping(call))
-    for key in str(call.get("delete", "")).split(","):
-        mapping.pop(key, None)
+    with prefixed("update hardware mapping failed"):
+        mapping = call.pve.mappings.get(call.params["id"])
+        if mapping is None:
+            raise failed(f"pci ID '{call.params['id']}' does not exist")
+        if not call.get("map"):
+            raise failed("missing value for required option 'map'")
+    gone = split_list(str(call.get("delete", "")))
+    kept = {key: value for key, value in mapping.items() if key not in gone}
     changes = {k: v for k, v in call.params.items() if k not in {"delete", "digest"}}
-    if "map" in changes:
-        changes["map"] = _checked(call)
-    call.pve.mappings.put(mapping["id"], {**mapping, **changes})
+    call.pve.mappings.put(mapping["id"], {**kept, **changes})
 
 
-def _checked(call: Call) -> list[str]:
-    for text in call.params["map"]:
-        entry = parse(text, "id")
-        missing = [key for key in ("id", "node", "path") if key not in entry]
-        if missing:
-            raise invalid(
-                {
-                    "map": f"invalid format - format error\nmap.{missing[0]}: property is "
-                    "missing and it is not optional"
-                }
-            )
-        if entry["node"] not in call.pve.nodes:
-            raise failed(f"node '{entry['node']}' does not exist")
-        problem = _compare(call, entry, entry["node"])
-        if problem:
-            raise failed(f"PCI mapping invalid (hardware configuration changed?): {problem}")
-    return list(call.params["map"])
-
-
-@route("DELETE", "/cluster/mapping/pci/{id}", "", perm("/mapping/pci", "Mapping.Modify"))
+@route("DELETE", "/cluster/mapping/pci/{id}")
 def delete_mapping(call: Call) -> None:
-    call.pve.mappings.drop(_mapping(call)["id"])
+    call.pve.mappings.drop(call.params["id"])

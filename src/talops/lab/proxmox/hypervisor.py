@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import secrets
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, TypeVar
 
 from talops.lab.proxmox.call import RawJson
 from talops.lab.proxmox.clock import Clock
@@ -12,6 +14,7 @@ from talops.lab.proxmox.drives import parse
 from talops.lab.proxmox.errors import failed
 from talops.lab.proxmox.locks import Locks
 from talops.lab.proxmox.login import Login
+from talops.lab.proxmox.resources import Pvestatd
 from talops.lab.proxmox.rights import Rights
 from talops.lab.proxmox.storages import Storages
 from talops.lab.proxmox.store import Document, Store, Table, documents
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
     from talops.lab.machine import Machine, MachineHost
     from talops.lab.spec import HypervisorSpec, NodeSpec
 
-VERSION = {"version": "9.1.1", "release": "9.1", "repoid": "42db4a6cf33dac83"}
+T = TypeVar("T")
+VERSION = {"version": "9.2.11", "release": "9.2", "repoid": "14a22df3"}
 
 
 class NoMachines:
@@ -56,7 +60,10 @@ class Hypervisor:
         pace: float = 0.0,
         patience: float = 1.0,
     ) -> None:
-        self.spec, self.name, self.faults = spec, spec.name, faults
+        self.spec, self.name, self.faults, self.pace = spec, spec.name, faults, pace
+        self.stats = Pvestatd()
+        self._paused: set[int] = set()
+        self._dice = random.Random(spec.name)  # noqa: S311  (repeatable)
         self.nodes: dict[str, NodeSpec] = {node.name: node for node in spec.nodes}
         self.machines: MachineHost = machines or NoMachines()
         self.trust = trust
@@ -104,6 +111,33 @@ class Hypervisor:
         await self.tasks.close()
         self.store.close()
 
+    @property
+    def first(self) -> str:
+        return self.spec.nodes[0].name
+
+    @staticmethod
+    def uptime() -> float:
+        """Seconds that only go forward, whatever the host's clock says."""
+        return time.monotonic()
+
+    def shuffled(self, rows: list[T]) -> list[T]:
+        """In the order in which a Perl hash gives out what it holds: another one each time."""
+        self._dice.shuffle(rows)
+        return rows
+
+    def mixed(self, names: str) -> str:
+        """A list in a string, likewise."""
+        return ",".join(self.shuffled(names.split(",")))
+
+    def paused(self, vmid: int) -> bool:
+        return vmid in self._paused
+
+    def halt(self, vmid: int, *, halted: bool) -> None:
+        if halted:
+            self._paused.add(vmid)
+        else:
+            self._paused.discard(vmid)
+
     def offline(self, node: str) -> bool:
         return bool(self.faults.find("node-offline", host=self.name, node=node))
 
@@ -124,14 +158,16 @@ class Hypervisor:
         return tuple(found)
 
     def _mapped(self, name: str, node: str) -> list[str]:
+        from talops.lab.proxmox.hardware import entries_on, mismatch
+
         mapping = self.mappings.get(name)
-        if mapping is None:
+        here = entries_on(mapping, node) if mapping else []
+        if mapping is None or not here:
             raise failed(f"PCI device mapping not found for '{name}'")
-        entries = [parse(entry, "id") for entry in mapping["map"]]
-        here = [entry["path"] for entry in entries if entry.get("node") == node]
-        if not here:
-            raise failed(f"PCI device mapping '{name}' has no device on node '{node}'")
-        return here[0].split(";")
+        problem = mismatch(self, mapping, here[0], node)
+        if problem:
+            raise failed(f"PCI device mapping invalid (hardware probably changed): {problem}")
+        return here[0]["path"].split(";")
 
     async def machine_gone(self, vm: Vm) -> None:
         from talops.lab.proxmox.power import uuid_of

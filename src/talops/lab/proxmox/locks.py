@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from talops.lab.proxmox.errors import failed
@@ -12,18 +13,37 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 CONFIG_WAIT = 10.0
+IMPATIENT = 1.0  # what creating and cloning wait for a configuration
 STORAGE_WAIT = 60.0
+
+
+@dataclass
+class _File:
+    """A lock file: one holder, or any number of readers."""
+
+    readers: int = 0
+    held: bool = False
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def free(self, *, shared: bool) -> bool:
+        return not self.held and (shared or not self.readers)
 
 
 class Locks:
     def __init__(self, patience: float) -> None:
         self._patience = patience
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._files: dict[str, _File] = {}
 
     @asynccontextmanager
-    async def config(self, vmid: int) -> AsyncIterator[None]:
-        """`/var/lock/qemu-server/lock-ID.conf`: one change of a VM's configuration at a time."""
-        async with self._hold(f"/var/lock/qemu-server/lock-{vmid}.conf", CONFIG_WAIT):
+    async def config(
+        self, vmid: int, *, wait: float = CONFIG_WAIT, shared: bool = False
+    ) -> AsyncIterator[None]:
+        """`/var/lock/qemu-server/lock-ID.conf`: one change of a VM's configuration at a time.
+
+        Clones share the lock of a stopped source, and keep everybody from changing it.
+        """
+        name = f"/var/lock/qemu-server/lock-{vmid}.conf"
+        async with self._hold(name, wait, shared=shared):
             yield
 
     @asynccontextmanager
@@ -38,14 +58,21 @@ class Locks:
             yield
 
     @asynccontextmanager
-    async def _hold(self, name: str, wait: float, key: str | None = None) -> AsyncIterator[None]:
-        lock = self._locks.setdefault(key or name, asyncio.Lock())
+    async def _hold(
+        self, name: str, wait: float, key: str | None = None, *, shared: bool = False
+    ) -> AsyncIterator[None]:
+        file = self._files.setdefault(key or name, _File())
         try:
-            async with asyncio.timeout(wait * self._patience):
-                await lock.acquire()
+            async with asyncio.timeout(wait * self._patience), file.changed:
+                await file.changed.wait_for(lambda: file.free(shared=shared))
+                file.held = not shared
+                file.readers += shared
         except TimeoutError:
             raise failed(f"can't lock file '{name}' - got timeout") from None
         try:
             yield
         finally:
-            lock.release()
+            async with file.changed:
+                file.held = False
+                file.readers -= shared
+                file.changed.notify_all()

@@ -8,7 +8,7 @@ import hmac
 import secrets
 from typing import TYPE_CHECKING
 
-from talops.lab.proxmox.errors import unauthorized
+from talops.lab.proxmox.errors import PveError, unauthorized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,8 +50,11 @@ class Login:
     def password(self, username: str, password: str) -> None:
         user = self._users.get(username)
         if not user or not user.get("password") or not password_fits(password, user["password"]):
-            raise unauthorized("authentication failure")
-        self._enabled(username)
+            raise PveError(401, "authentication failure")
+        try:
+            self._enabled(username)
+        except PveError:
+            raise PveError(401, "authentication failure") from None
 
     def ticket(self, username: str) -> tuple[str, str]:
         """The ticket and its CSRF prevention token."""
@@ -61,15 +64,16 @@ class Login:
         return f"{ticket}::{self._sign(ticket)}", f"{stamp}:{csrf}"
 
     def by_ticket(self, ticket: str, csrf: str | None, *, writes: bool) -> str:
+        """Why a ticket is refused is for the host's own log; the caller is not told."""
         plain, _, signature = ticket.partition("::")
         fields = plain.split(":")
         wanted = 3
         if len(fields) != wanted or not hmac.compare_digest(signature, self._sign(plain)):
-            raise unauthorized("permission denied - invalid PVE ticket")
-        self._fresh(fields[2], "permission denied - invalid PVE ticket")
+            raise unauthorized()
+        self._fresh(fields[2], "Authentication failed!")
+        self._enabled(fields[1])
         if writes:
             self._check_csrf(fields[1], csrf or "")
-        self._enabled(fields[1])
         return fields[1]
 
     def by_token(self, header: str) -> str:
@@ -77,25 +81,19 @@ class Login:
         tokenid, _, value = header.partition("=")
         token = self._tokens.get(tokenid)
         self._enabled(tokenid.split("!")[0])
-        if not token:
-            raise unauthorized(
-                f"no such token '{tokenid.partition('!')[2]}' for user '{tokenid.split('!')[0]}'"
-            )
-        if token.get("expire") and token["expire"] < self._now():
-            raise unauthorized(f"token '{tokenid.partition('!')[2]}' access expired")
+        expired = token and token.get("expire") and token["expire"] < self._now()
+        if not token or expired:
+            raise unauthorized()
         digest = hashlib.sha256(value.encode()).hexdigest()
         if not hmac.compare_digest(digest, token["secret"]):
-            raise unauthorized("invalid token value!")
+            raise unauthorized()
         return tokenid
 
     def _enabled(self, username: str) -> None:
         user = self._users.get(username)
-        if not user:
-            raise unauthorized(f"no such user ('{username}')")
-        if not user.get("enable", 1):
-            raise unauthorized(f"user '{username}' is disabled")
-        if user.get("expire") and user["expire"] < self._now():
-            raise unauthorized(f"user '{username}' access expired")
+        expired = user and user.get("expire") and user["expire"] < self._now()
+        if not user or not user.get("enable", 1) or expired:
+            raise unauthorized()
 
     def _check_csrf(self, username: str, csrf: str) -> None:
         stamp, _, signature = csrf.partition(":")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
-import re
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.checks import perm
-from talops.lab.proxmox.errors import invalid
+from talops.lab.proxmox.call import Answer
+from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.formats import split_list
+from talops.lab.proxmox.netfile import PORTS, VLAN_NAME, check_file, ports
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.volaccess import sees_bridge
 
@@ -17,23 +19,17 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.store import Document
     from talops.lab.proxmox.tasks import Task
 
-TYPES = "bridge|bond|eth|alias|vlan|fabric|OVSBridge|OVSBond|OVSPort|OVSIntPort|vnet|unknown"
-OPTIONS = f"""
-type!={TYPES} address:str address6:str autostart:bool bond-primary:str bond_mode:str
-bond_xmit_hash_policy:str bridge_ports:str bridge_vids:str bridge_vlan_aware:bool cidr:str cidr6:str
-comments:str comments6:str gateway:str gateway6:str mtu:int:1280..65520 netmask:str netmask6:int
-ovs_bonds:str ovs_bridge:str ovs_options:str ovs_ports:str ovs_tag:int slaves:str
-vlan-id:int:1..4094 vlan-raw-device:str
-"""
 BRIDGES = ("bridge", "OVSBridge")
-MODIFY = perm("/nodes/{node}", "Sys.Modify")
+# As Proxmox' file of interfaces is ordered, which is how it numbers them.
+ORDER = {"loopback": 1, "eth": 2, "bond": 4, "bridge": 5, "OVSBridge": 5, "vlan": 6}
+GONE = {"cidr": ("cidr", "address", "netmask"), "cidr6": ("cidr6", "address6", "netmask6")}
+IPV6 = 6
 
 
 def interfaces(pve: Hypervisor, node: str) -> dict[str, Document]:
     """As they will be after a reload."""
-    current = _of(pve.network.items(), node)
-    if f"{node}" not in pve.pending_network:
-        return current
+    if node not in pve.pending_network:
+        return _of(pve.network.items(), node)
     pending: dict[str, Document] = pve.pending_network[node]["interfaces"]
     return pending
 
@@ -47,23 +43,44 @@ def _write(call: Call, changed: dict[str, Document]) -> None:
     call.pve.pending_network.put(call.node, {"interfaces": changed})
 
 
-@route("GET", "/nodes/{node}/network", "type:str")
-def list_network(call: Call) -> list[dict[str, Any]]:
+@route("GET", "/nodes/{node}/network")
+def list_network(call: Call) -> Answer:
     wanted = call.get("type")
+    kinds = dict.fromkeys(("any_bridge", "any_local_bridge"), BRIDGES)
     rows = []
-    for number, (name, entry) in enumerate(interfaces(call.pve, call.node).items()):
-        kinds = dict.fromkeys(("any_bridge", "any_local_bridge"), BRIDGES)
+    for name, entry in interfaces(call.pve, call.node).items():
         if wanted and entry["type"] not in kinds.get(wanted, (wanted,)) and wanted != "include_sdn":
             continue
-        if entry["type"] in BRIDGES and not sees_bridge(call, name, "SDN.Audit", "SDN.Use"):
+        hidden = entry["type"] in BRIDGES and not call.is_root
+        if hidden and not sees_bridge(call, name, "SDN.Audit", "SDN.Use"):
             continue
-        rows.append({**_shown(name, entry), "priority": number + 3})
-    return rows
+        rows.append({"iface": name, **_shown(call, name, entry)})
+    return Answer(call.pve.shuffled(rows), _pending(call))
 
 
-@route("GET", "/nodes/{node}/network/{iface}", "", perm("/nodes/{node}", "Sys.Audit"))
+def _pending(call: Call) -> dict[str, str]:
+    """What a reload would change, as a difference of two files."""
+    if call.node not in call.pve.pending_network:
+        return {}
+    before = _lines(_of(call.pve.network.items(), call.node))
+    after = _lines(interfaces(call.pve, call.node))
+    files = ("/etc/network/interfaces", "/etc/network/interfaces.new")
+    text = "".join(difflib.unified_diff(before, after, *files))
+    return {"changes": text} if text else {}
+
+
+def _lines(entries: dict[str, Document]) -> list[str]:
+    return [
+        f"{name} {key} {value}\n"
+        for name, entry in sorted(entries.items())
+        for key, value in sorted(entry.items())
+        if key != "active"
+    ]
+
+
+@route("GET", "/nodes/{node}/network/{iface}")
 def read_network(call: Call) -> dict[str, Any]:
-    return {**_shown(call.params["iface"], _entry(call)), "priority": 3}
+    return _shown(call, call.params["iface"], _entry(call))
 
 
 def _entry(call: Call) -> Document:
@@ -73,7 +90,7 @@ def _entry(call: Call) -> Document:
     return entry
 
 
-def _shown(name: str, entry: Document) -> dict[str, Any]:
+def _shown(call: Call, name: str, entry: Document) -> dict[str, Any]:
     """Numbers that Proxmox reads back from a text file come as text."""
     data = {key: value for key, value in entry.items() if value is not None}
     for key in ("mtu", "vlan-id", "netmask", "netmask6"):
@@ -82,78 +99,120 @@ def _shown(name: str, entry: Document) -> dict[str, Any]:
     if entry["type"] == "bridge":
         data |= {"bridge_fd": "0", "bridge_stp": "off"}
         data.setdefault("bridge_ports", "")
-    match = re.fullmatch(r"(.+)\.(\d+)", name)
+        if data.get("bridge_vlan_aware"):
+            data.setdefault("bridge_vids", "2-4094")
+    match = VLAN_NAME.fullmatch(name)
     if entry["type"] == "vlan" and match:
         data |= {"vlan-raw-device": match[1], "vlan-id": match[2]}
     return {
-        "iface": name,
         "method": "static" if "cidr" in data else "manual",
-        "method6": "manual",
-        "families": ["inet"],
-        "exists": 1 if entry.get("active") else None,
+        "method6": "static" if "cidr6" in data else "manual",
+        "families": [
+            *(["inet"] if "cidr" in data or "cidr6" not in data else []),
+            *(["inet6"] if "cidr6" in data else []),
+        ],
+        "priority": _priority(call, name),
+        **({"exists": 1} if entry["type"] == "eth" else {}),
         **data,
     }
 
 
-@route("POST", "/nodes/{node}/network", f"iface!:str {OPTIONS}", MODIFY)
+def _priority(call: Call, name: str) -> int:
+    known = interfaces(call.pve, call.node)
+    ordered = sorted(known, key=lambda iface: (ORDER.get(known[iface]["type"], 9), iface))
+    return ordered.index(name) + 3
+
+
+@route("POST", "/nodes/{node}/network")
 def create_interface(call: Call) -> None:
     name = call.params["iface"]
     known = interfaces(call.pve, call.node)
     if name in known:
         raise invalid({"iface": "interface already exists"})
-    entry = _checked(call, known)
-    _write(call, {**known, name: entry})
+    entry = _checked(call, name, known)
+    changed = {**known, name: entry}
+    check_file(changed)
+    _write(call, changed)
 
 
-@route("PUT", "/nodes/{node}/network/{iface}", f"delete:str {OPTIONS}", MODIFY)
+@route("PUT", "/nodes/{node}/network/{iface}")
 def change_interface(call: Call) -> None:
     name = call.params["iface"]
     entry = dict(_entry(call))
-    for key in str(call.get("delete", "")).split(","):
-        for gone in _DELETES.get(key, (key,)):
+    known = interfaces(call.pve, call.node)
+    for key in split_list(str(call.get("delete", ""))):
+        for gone in GONE.get(key, (key,)):
             entry.pop(gone, None)
-    changed = {**entry, **_checked(call, interfaces(call.pve, call.node))}
-    _write(call, {**interfaces(call.pve, call.node), name: changed})
+    new = _checked(call, name, known)
+    for suffix in ("", "6"):
+        # The way an interface gets its address is decided anew by each change.
+        if f"address{suffix}" not in new:
+            for key in (f"address{suffix}", f"netmask{suffix}", f"cidr{suffix}"):
+                entry.pop(key, None)
+    changed = {**known, name: {**entry, **new}}
+    check_file(changed)
+    _write(call, changed)
 
 
-_DELETES = {"cidr": ("cidr", "address", "netmask"), "cidr6": ("cidr6", "address6", "netmask6")}
-
-
-def _checked(call: Call, known: dict[str, Document]) -> Document:
+def _checked(call: Call, name: str, known: dict[str, Document]) -> Document:
     skip = {"node", "iface", "delete"}
     entry: Document = {key: value for key, value in call.params.items() if key not in skip}
-    for key, version in (("cidr", 4), ("cidr6", 6)):
-        if entry.get(key):
-            entry |= _address(key, entry[key], version)
-    for port in str(entry.get("bridge_ports", "")).split():
-        if port not in known:
-            raise invalid({"bridge_ports": f"interface '{port}' does not exist"})
+    for key, label in (("gateway", "Default gateway"), ("gateway6", "Default ipv6 gateway")):
+        other = next((n for n, e in known.items() if n != name and e.get(key)), None)
+        if entry.get(key) and other:
+            raise invalid({key: f"{label} already exists on interface '{other}'."})
+    _check_ports(name, entry, known)
+    if entry["type"].startswith("OVS"):
+        raise failed("Open VSwitch is not installed (need package 'openvswitch-switch')")
+    entry |= _address(entry, "", 4)
+    entry |= _address(entry, "6", IPV6)
+    if entry.get("bridge_vids"):
+        entry["bridge_vids"] = " ".join(split_list(entry["bridge_vids"]))
     if entry.get("comments"):
         entry["comments"] = entry["comments"].rstrip("\n") + "\n"
     return entry
 
 
-def _address(key: str, value: str, version: int) -> dict[str, Any]:
-    try:
-        interface = ipaddress.ip_interface(value)
-    except ValueError:
-        interface = None
-    if interface is None or interface.version != version:
-        raise invalid(
-            {key: f"invalid format - value does not look like a valid CIDRv{version} network"}
-        )
-    suffix = "6" if version == 6 else ""  # noqa: PLR2004
-    return {f"address{suffix}": str(interface.ip), f"netmask{suffix}": interface.network.prefixlen}
+def _check_ports(name: str, entry: Document, known: dict[str, Document]) -> None:
+    wanted = set(ports(entry))
+    key = next((key for key in PORTS if entry.get(key)), "")
+    for other, held in known.items():
+        taken = wanted & set(ports(held)) if other != name else None
+        if taken:
+            raise invalid({key: f"{min(taken)} is already used on interface '{other}'."})
 
 
-@route("DELETE", "/nodes/{node}/network/{iface}", "", MODIFY)
+def _address(entry: Document, suffix: str, version: int) -> dict[str, Any]:
+    """Address and mask, from a CIDR or given one by one; both forms are kept."""
+    cidr, address, mask = (entry.get(f"{key}{suffix}") for key in ("cidr", "address", "netmask"))
+    for key, value in (("address", address), ("netmask", mask)):
+        if cidr and value:
+            raise invalid({f"{key}{suffix}": f"{key}{suffix} conflicts with cidr{suffix}"})
+    if not cidr and not address:
+        return {}
+    found = ipaddress.ip_interface(cidr or f"{address}/{mask}")
+    if version == IPV6 and (found.ip.is_multicast or found.ip.is_loopback):
+        kind = "MULTICAST" if found.ip.is_multicast else "LOOPBACK"
+        problem = f"{found.ip} with type '{kind}', cannot be used as host IPv6 address."
+        raise invalid({"address": problem})
+    length = found.network.prefixlen
+    return {
+        f"address{suffix}": str(found.ip),
+        f"netmask{suffix}": length,
+        f"cidr{suffix}": f"{found.ip}/{length}",
+    }
+
+
+@route("DELETE", "/nodes/{node}/network/{iface}")
 def delete_interface(call: Call) -> None:
     _entry(call)
     known = interfaces(call.pve, call.node)
-    _write(call, {name: entry for name, entry in known.items() if name != call.params["iface"]})
+    changed = {k: v for k, v in known.items() if k != call.params["iface"]}
+    check_file(changed)
+    _write(call, changed)
 
 
-@route("PUT", "/nodes/{node}/network", "regenerate-frr:bool", MODIFY)
+@route("PUT", "/nodes/{node}/network")
 def reload(call: Call) -> str:
     async def work(task: Task) -> None:
         await task.step("reload")
@@ -174,6 +233,6 @@ def _apply(pve: Hypervisor, node: str, task: Task) -> None:
     pve.pending_network.drop(node)
 
 
-@route("DELETE", "/nodes/{node}/network", "", MODIFY)
+@route("DELETE", "/nodes/{node}/network")
 def revert(call: Call) -> None:
     call.pve.pending_network.drop(call.node)

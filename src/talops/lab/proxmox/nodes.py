@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.checks import perm
-from talops.lab.proxmox.cluster import node_row
 from talops.lab.proxmox.hypervisor import VERSION
+from talops.lab.proxmox.resources import node_row
 from talops.lab.proxmox.routing import route
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
 
-AUDIT = perm("/nodes/{node}", "Sys.Audit")
-MODIFY = perm("/nodes/{node}", "Sys.Modify")
 DEFAULTS: dict[str, dict[str, Any]] = {
     "time": {"timezone": "Etc/UTC"},
     "dns": {"search": "lab.internal", "dns1": "127.0.0.53"},
@@ -21,9 +18,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-@route("GET", "/nodes/{node}/status", "", AUDIT)
+@route("GET", "/nodes/{node}/status")
 def node_status(call: Call) -> dict[str, Any]:
-    row, node = node_row(call, call.node), call.pve.nodes[call.node]
+    row, node = node_row(call.pve, call.node), call.pve.nodes[call.node]
     total = node.memory_gib << 30
     return {
         "uptime": row["uptime"],
@@ -57,33 +54,33 @@ def _change(call: Call, name: str) -> None:
     call.pve.settings.put(f"{name}/{call.node}", given)
 
 
-@route("GET", "/nodes/{node}/time", "", AUDIT)
+@route("GET", "/nodes/{node}/time")
 def read_time(call: Call) -> dict[str, Any]:
     now = int(call.pve.clock.now())
     return {"time": now, "localtime": now, **_setting(call, "time")}
 
 
-@route("PUT", "/nodes/{node}/time", "timezone!:str", MODIFY)
+@route("PUT", "/nodes/{node}/time")
 def change_time(call: Call) -> None:
     _change(call, "time")
 
 
-@route("GET", "/nodes/{node}/dns", "", AUDIT)
+@route("GET", "/nodes/{node}/dns")
 def read_dns(call: Call) -> dict[str, Any]:
     return _setting(call, "dns")
 
 
-@route("PUT", "/nodes/{node}/dns", "search!:str dns1:str dns2:str dns3:str", MODIFY)
+@route("PUT", "/nodes/{node}/dns")
 def change_dns(call: Call) -> None:
     _change(call, "dns")
 
 
-@route("GET", "/nodes/{node}/hosts", "", AUDIT)
+@route("GET", "/nodes/{node}/hosts")
 def read_hosts(call: Call) -> dict[str, Any]:
     own = f"{call.pve.addresses.get(call.node, '127.0.1.1')} {call.node}.lab.internal {call.node}"
     return {"data": f"127.0.0.1 localhost\n{own}\n", **_setting(call, "hosts")}
 
 
-@route("POST", "/nodes/{node}/hosts", "data!:str digest:str", MODIFY)
+@route("POST", "/nodes/{node}/hosts")
 def change_hosts(call: Call) -> None:
     _change(call, "hosts")

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.lab.machine import Disk, Machine, Nic, StaticNetwork
-from talops.lab.proxmox.checks import perm
 from talops.lab.proxmox.drives import is_cdrom, is_cloudinit, parse, parse_size
-from talops.lab.proxmox.errors import failed
+from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.hotplug import has_system, switched_off
 from talops.lab.proxmox.routing import route
+from talops.lab.proxmox.vmcloudinit import regenerated
 from talops.lab.proxmox.vms import Vm, find, need_unlocked
 
 if TYPE_CHECKING:
@@ -20,80 +21,86 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.hypervisor import Hypervisor
     from talops.lab.proxmox.tasks import Task
 
-POWER = perm("/vms/{vmid}", "VM.PowerMgmt")
 
-
-@route(
-    "POST",
-    "/nodes/{node}/qemu/{vmid}/status/start",
-    "skiplock:bool stateuri:str timeout:int:0.. machine:str force-cpu:str migratedfrom:str",
-    POWER,
-)
+@route("POST", "/nodes/{node}/qemu/{vmid}/status/start")
 def start(call: Call) -> str:
-    vm = find(call.pve, call.node, call.vmid)
-    if vm.is_template:
-        raise failed("you can't start a vm if it's a template")
+    """All that is wrong with it is said by the task, even that there is no such VM."""
+    _root_only(call, "skiplock", "stateuri", "migratedfrom", "force-cpu")
 
     async def work(task: Task) -> None:
-        async with call.pve.locks.config(vm.vmid):
-            current = find(call.pve, call.node, vm.vmid)
-            need_unlocked(call.pve, current)
+        async with call.pve.locks.config(call.vmid):
+            current = find(call.pve, call.node, call.vmid)
+            if current.is_template:
+                raise failed("you can't start a vm if it's a template")
+            if not call.get("skiplock"):
+                need_unlocked(call.pve, current)
             if current.is_running:
-                raise failed(f"VM {vm.vmid} already running")
+                raise failed(f"VM {call.vmid} already running")
             await power_on(call.pve, task, current)
 
-    return call.start("qmstart", str(vm.vmid), work)
+    return call.start("qmstart", str(call.vmid), work)
 
 
-@route(
-    "POST",
-    "/nodes/{node}/qemu/{vmid}/status/stop",
-    "skiplock:bool timeout:int:0.. keepActive:bool overrule-shutdown:bool",
-    POWER,
-)
+def _root_only(call: Call, *names: str) -> None:
+    for name in names:
+        if call.get(name) and not call.is_root:
+            raise invalid({name: "Only root may use this option."})
+
+
+@route("POST", "/nodes/{node}/qemu/{vmid}/status/stop")
 def stop(call: Call) -> str:
     return _off(call, "qmstop", graceful=False)
 
 
-@route(
-    "POST",
-    "/nodes/{node}/qemu/{vmid}/status/shutdown",
-    "skiplock:bool timeout:int:0.. forceStop:bool keepActive:bool",
-    POWER,
-)
+@route("POST", "/nodes/{node}/qemu/{vmid}/status/shutdown")
 def shutdown(call: Call) -> str:
+    if call.pve.paused(call.vmid):
+        if not call.get("forceStop"):
+            raise failed("VM is paused - cannot shutdown")
+        return _off(call, "qmshutdown", graceful=False)
     return _off(call, "qmshutdown", graceful=True)
 
 
 def _off(call: Call, kind: str, *, graceful: bool) -> str:
-    vm = find(call.pve, call.node, call.vmid)
+    _root_only(call, "skiplock", "keepActive")
 
     async def work(task: Task) -> None:
-        async with call.pve.locks.config(vm.vmid):
-            current = find(call.pve, call.node, vm.vmid)
+        async with call.pve.locks.config(call.vmid):
+            current = find(call.pve, call.node, call.vmid)
             if not call.get("skiplock"):
                 need_unlocked(call.pve, current)
             await task.step("power-off")
-            await power_off(call.pve, current, graceful=graceful)
+            deaf = graceful and current.is_running and not has_system(call.pve, current)
+            if deaf and not call.get("forceStop"):
+                raise failed("VM quit/powerdown failed - got timeout")
+            await power_off(call.pve, current, graceful=graceful and not deaf)
 
-    return call.start(kind, str(vm.vmid), work)
+    return call.start(kind, str(call.vmid), work)
 
 
-@route("POST", "/nodes/{node}/qemu/{vmid}/status/reboot", "timeout:int:0..", POWER)
+@route("POST", "/nodes/{node}/qemu/{vmid}/status/reboot")
 def reboot(call: Call) -> str:
     """A clean shutdown and a start, with pending changes applied."""
+    if call.pve.paused(call.vmid):
+        raise failed("VM is paused - cannot shutdown")
     return _again(call, "qmreboot", graceful=True)
 
 
-@route("POST", "/nodes/{node}/qemu/{vmid}/status/reset", "skiplock:bool", POWER)
+@route("POST", "/nodes/{node}/qemu/{vmid}/status/reset")
 def reset(call: Call) -> str:
+    _root_only(call, "skiplock")
     return _again(call, "qmreset", graceful=False)
 
 
+def _running(call: Call) -> Vm:
+    vm = call.pve.vms.get(str(call.vmid))
+    if vm is None or vm.node != call.node or not vm.is_running:
+        raise failed(f"VM {call.vmid} not running")
+    return vm
+
+
 def _again(call: Call, kind: str, *, graceful: bool) -> str:
-    vm = find(call.pve, call.node, call.vmid)
-    if not vm.is_running:
-        raise failed(f"VM {vm.vmid} not running")
+    vm = _running(call)
 
     async def work(task: Task) -> None:
         async with call.pve.locks.config(vm.vmid):
@@ -105,13 +112,43 @@ def _again(call: Call, kind: str, *, graceful: bool) -> str:
     return call.start(kind, str(vm.vmid), work)
 
 
+@route("POST", "/nodes/{node}/qemu/{vmid}/status/suspend")
+def suspend(call: Call) -> str:
+    """The guest stands still; it keeps its memory and its addresses."""
+    _root_only(call, "skiplock")
+    if call.get("todisk"):
+        raise failed("suspending to disk is not simulated")
+    return _halt(call, "qmpause", halted=True)
+
+
+@route("POST", "/nodes/{node}/qemu/{vmid}/status/resume")
+def resume(call: Call) -> str:
+    _root_only(call, "skiplock", "nocheck")
+    return _halt(call, "qmresume", halted=False)
+
+
+def _halt(call: Call, kind: str, *, halted: bool) -> str:
+    vm = _running(call)
+
+    async def work(_: Task) -> None:
+        async with call.pve.locks.config(vm.vmid):
+            need_unlocked(call.pve, find(call.pve, call.node, vm.vmid))
+            call.pve.halt(vm.vmid, halted=halted)
+
+    return call.start(kind, str(vm.vmid), work)
+
+
 async def power_on(pve: Hypervisor, task: Task, vm: Vm) -> None:
     await task.step("power-on")
     machine = describe(pve, vm)
+    allowed = pve.nodes[vm.node].cores
+    if vm.cores > allowed:
+        raise failed(f"MAX {allowed} vcpus allowed per VM on this node")
     _check_devices(pve, vm, machine)
     if machine.uefi and "efidisk0" not in vm.config:
         task.warn("no efidisk configured! Using temporary efivars disk.")
     await pve.machines.power_on(machine)
+    vm = regenerated(pve, vm)
     since = int(pve.clock.now())
     pve.vms.put(vm.key, replace(vm, running=dict(vm.config), since=since))
 
@@ -120,7 +157,8 @@ async def power_off(pve: Hypervisor, vm: Vm, *, graceful: bool) -> None:
     if not vm.is_running:
         return
     await pve.machines.power_off(uuid_of(vm), graceful=graceful)
-    pve.vms.put(vm.key, replace(pve.vms[vm.key], running=None, since=0))
+    pve.halt(vm.vmid, halted=False)
+    pve.vms.put(vm.key, switched_off(pve, pve.vms[vm.key]))
 
 
 # -- what the guest sees -----------------------------------------------------------------------

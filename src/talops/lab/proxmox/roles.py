@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.checks import perm
-from talops.lab.proxmox.errors import failed, invalid
-from talops.lab.proxmox.privileges import PRIVILEGES, ROLES
+from talops.lab.proxmox.checks import may_modify, normal_path, user_name
+from talops.lab.proxmox.errors import failed, invalid, prefixed
+from talops.lab.proxmox.formats import split_list
+from talops.lab.proxmox.privileges import ROLES
 from talops.lab.proxmox.rights import acl_key
 from talops.lab.proxmox.routing import route
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
-
-
-ROLES_RIGHT = perm("/access", "Sys.Modify")
 
 
 @route("GET", "/access/roles")
@@ -28,7 +26,7 @@ def list_roles(call: Call) -> list[dict[str, Any]]:
         {"roleid": role["roleid"], "privs": ",".join(role["privs"]), "special": 0}
         for role in call.pve.roles.values()
     ]
-    return built_in + custom
+    return call.pve.shuffled(built_in + custom)
 
 
 @route("GET", "/access/roles/{roleid}")
@@ -40,30 +38,36 @@ def read_role(call: Call) -> dict[str, int]:
 
 
 def _privileges(call: Call) -> list[str]:
-    names = [name for name in re.split(r"[,; ]", str(call.get("privs", ""))) if name]
-    unknown = next((name for name in names if name not in PRIVILEGES), None)
-    if unknown:
-        raise invalid({"privs": f"invalid format - invalid privilege '{unknown}'\n"})
-    return sorted(set(names))
+    return sorted(set(split_list(str(call.get("privs", "")))))
 
 
-@route("POST", "/access/roles", "roleid!:str privs:str", ROLES_RIGHT)
+@route("POST", "/access/roles")
 def create_role(call: Call) -> None:
     name = call.params["roleid"]
-    if name in ROLES or name in call.pve.roles:
-        raise failed(f"create role failed: role '{name}' already exists")
+    if name.upper().startswith("PVE"):
+        problem = "cannot use role ID starting with the (case-insensitive) 'PVE' namespace"
+        raise invalid({"roleid": problem})
+    with prefixed("create role failed"):
+        if name in ROLES or name in call.pve.roles:
+            raise failed(f"role '{name}' already exists")
     call.pve.roles.put(name, {"roleid": name, "privs": _privileges(call)})
     call.pve.rights.changed()
 
 
-@route("PUT", "/access/roles/{roleid}", "privs:str append:bool", ROLES_RIGHT)
+def _need_custom(call: Call) -> dict[str, Any]:
+    role = call.pve.roles.get(call.params["roleid"])
+    if role is None:
+        raise failed(f"role '{call.params['roleid']}' does not exist")
+    return role
+
+
+@route("PUT", "/access/roles/{roleid}")
 def change_role(call: Call) -> None:
     name = call.params["roleid"]
     if name in ROLES:
         raise failed(f"auto-generated role '{name}' cannot be modified")
-    role = call.pve.roles.get(name)
-    if role is None:
-        raise failed(f"role '{name}' does not exist")
+    with prefixed("update role failed"):
+        role = _need_custom(call)
     privs = _privileges(call)
     if call.get("append"):
         privs = sorted({*role["privs"], *privs})
@@ -71,13 +75,13 @@ def change_role(call: Call) -> None:
     call.pve.rights.changed()
 
 
-@route("DELETE", "/access/roles/{roleid}", "", ROLES_RIGHT)
+@route("DELETE", "/access/roles/{roleid}")
 def delete_role(call: Call) -> None:
     name = call.params["roleid"]
     if name in ROLES:
         raise failed(f"auto-generated role '{name}' cannot be deleted")
-    if name not in call.pve.roles:
-        raise failed(f"role '{name}' does not exist")
+    with prefixed("delete role failed"):
+        _need_custom(call)
     call.pve.roles.drop(name)
     for key, entry in call.pve.acl.items():
         if entry["roleid"] == name:
@@ -87,84 +91,90 @@ def delete_role(call: Call) -> None:
 
 # -- access control lists ----
 
+WORD = r"[A-Za-z0-9._-]+"
+SDN = r"controllers(/[\w-]+)?|(dns|fabrics|ipams|prefix-lists|route-maps)(/[A-Za-z0-9]+)?"
 PATHS = re.compile(
-    r"/|/access(/groups(/[^/]+)?|/realm(/[^/]+)?)?|/nodes(/[\w.-]+)?|/pool(/.+)?|/sdn(/.+)?"
-    r"|/storage(/[\w.-]+)?|/vms(/\d+)?|/mapping(/(pci|usb|dir|hwrng)(/[\w.-]+)?)?"
+    rf"/|/access(/groups(/{WORD})?|/realm(/{WORD})?)?|/nodes(/{WORD})?|/pool(/{WORD}){{0,3}}"
+    rf"|/sdn(/({SDN}|zones(/{WORD}(/{WORD}(/[1-9][0-9]{{0,3}})?)?)?))?"
+    rf"|/storage(/{WORD})?|/vms(/[1-9][0-9]{{2,}})?|/mapping(/{WORD}){{0,2}}"
 )
 
 
 @route("GET", "/access/acl")
 def list_acl(call: Call) -> list[dict[str, Any]]:
-    if call.may("/access", "Sys.Audit"):
-        return call.pve.acl.values()
-    return [e for e in call.pve.acl.values() if call.may(e["path"], "Permissions.Modify")]
+    audit = call.may("/access", "Sys.Audit")
+    rows = call.pve.acl.values()
+    return call.pve.shuffled([e for e in rows if audit or may_modify(call, e["path"])])
 
 
-@route(
-    "PUT",
-    "/access/acl",
-    "path!:str roles!:str users:str groups:str tokens:str propagate:bool delete:bool",
-)
+@route("PUT", "/access/acl")
 def change_acl(call: Call) -> None:
-    path = "/" + call.params["path"].strip("/")
-    if not PATHS.fullmatch(path):
-        raise invalid({"path": f"invalid ACL path '{path}'"})
-    call.need(path, *_may_modify(path), any_of=True)
     targets = [
         (kind, name)
-        for kind in ("user", "group", "token")
-        for name in str(call.get(f"{kind}s", "")).split(",")
-        if name
+        for kind in ("group", "user", "token")
+        for name in split_list(str(call.get(f"{kind}s", "")))
     ]
     if not targets:
-        raise invalid(
-            dict.fromkeys(
-                ("users", "groups", "tokens"), "either 'users', 'groups' or 'tokens' is required."
-            )
-        )
-    for role in call.params["roles"].split(","):
-        if role not in ROLES and role not in call.pve.roles:
-            raise failed(f"role '{role}' does not exist")
-        _check_own(call, path, role)
-        for kind, name in targets:
-            _set_acl(call, path, role, kind, name)
+        missing = "either 'users', 'groups' or 'tokens' is required."
+        raise invalid(dict.fromkeys(("users", "groups", "tokens"), missing))
+    path = normal_path(call.params["path"])
+    if not path or not (call.get("delete") or PATHS.fullmatch(path)):
+        raise invalid({"path": f"invalid ACL path '{call.params['path']}'"})
+    with prefixed("ACL update failed"):
+        entries = [
+            entry
+            for role in split_list(call.params["roles"])
+            for entry in _entries(call, path, role, targets)
+        ]
+    for entry in entries:
+        if call.get("delete"):
+            call.pve.acl.drop(acl_key(entry))
+        else:
+            call.pve.acl.put(acl_key(entry), entry)
     call.pve.rights.changed()
 
 
+def _entries(
+    call: Call, path: str, role: str, targets: list[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    if role not in ROLES and role not in call.pve.roles:
+        raise failed(f"role '{role}' does not exist")
+    _check_own(call, path, role)
+    for kind, name in targets:
+        _need_target(call, kind, name)
+    deep = call.get("propagate", 1)
+    return [
+        {"path": path, "type": kind, "ugid": name, "roleid": role, "propagate": deep}
+        for kind, name in targets
+    ]
+
+
 def _check_own(call: Call, path: str, role: str) -> None:
-    """Without Permissions.Modify nobody hands out more than they have."""
+    """Without Permissions.Modify nobody hands out more than they have, or further down."""
     held = call.pve.rights.privileges(call.user, path)
     if "Permissions.Modify" in held:
         return
-    verb = "remove" if call.get("delete") else "add"
-    if role == "NoAccess" or any(name not in held for name in call.pve.rights.role(role)):
-        problem = f"Cannot {verb} role '{role}' - requires 'Permissions.Modify' or superset of"
-        raise invalid({"role": f"{problem} privileges."})
+    start = f"Cannot {'remove' if call.get('delete') else 'add'} role '{role}'"
+    wanted = call.pve.rights.role(role)
+    if any(name not in held for name in wanted):
+        problem = "requires 'Permissions.Modify' or superset of privileges."
+        raise invalid({"role": f"{start} - {problem}"})
+    deep = call.get("propagate", 1) and not call.get("delete")
+    if deep and any(not held[name] for name in wanted):
+        problem = "requires 'Permissions.Modify' or propagated superset of privileges."
+        raise invalid({"role": f"{start} with propagation - {problem}"})
+    if role == "NoAccess":
+        raise invalid({"role": f"{start} - requires 'Permissions.Modify'"})
 
 
-def _may_modify(path: str) -> list[str]:
-    """Whoever may give a thing away may also say who else has it."""
-    owners = {
-        "/storage/": "Datastore.Allocate",
-        "/vms/": "VM.Allocate",
-        "/pool/": "Pool.Allocate",
-    }
-    more = [right for prefix, right in owners.items() if path.startswith(prefix)]
-    return ["Permissions.Modify", *more]
-
-
-def _set_acl(call: Call, path: str, role: str, kind: str, name: str) -> None:
-    table = {"user": call.pve.users, "group": call.pve.groups, "token": call.pve.tokens}[kind]
-    entry = {
-        "path": path,
-        "type": kind,
-        "ugid": name,
-        "roleid": role,
-        "propagate": call.get("propagate", 1),
-    }
-    if call.get("delete"):
-        call.pve.acl.drop(acl_key(entry))
+def _need_target(call: Call, kind: str, name: str) -> None:
+    if kind == "token":
+        user, _, token = name.partition("!")
+        if user not in call.pve.users:
+            raise failed(f"no such user ('{user}')")
+        if name not in call.pve.tokens:
+            raise failed(f"no such token '{token}' for user '{user}'")
         return
+    table = {"user": call.pve.users, "group": call.pve.groups}[kind]
     if name not in table:
-        raise failed(f"{kind} '{name}' does not exist")
-    call.pve.acl.put(acl_key(entry), entry)
+        raise failed(f"{kind} '{user_name(name) if kind == 'user' else name}' does not exist")

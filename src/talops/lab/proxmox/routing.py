@@ -1,4 +1,4 @@
-"""Which function answers which call, what it takes and what it asks of the caller."""
+"""Which function answers which call; what it takes and asks comes from the API's description."""
 
 from __future__ import annotations
 
@@ -6,28 +6,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from talops.lab.proxmox import api
 from talops.lab.proxmox.errors import PveError
-from talops.lab.proxmox.params import Schema, schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from talops.lab.proxmox.call import Call
-    from talops.lab.proxmox.checks import Check
 
     Handler = Callable[[Call], Any]
 
-PATH_PARAMETERS = {"vmid": "vmid!:int:100..999999999"}
+METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "HEAD"})
 
 
 @dataclass(frozen=True)
 class Route:
     method: str
     path: tuple[str, ...]
-    schema: Schema
-    check: Check | None
     handler: Handler
-    open: bool = False  # answered before anybody has logged in
+
+    @property
+    def described(self) -> api.Method:
+        return api.method(f"{self.method} /{'/'.join(self.path)}")
+
+    @property
+    def open(self) -> bool:
+        """Answered before anybody has logged in."""
+        return bool(self.described.check == "world")
 
     def match(self, parts: list[str]) -> dict[str, str] | None:
         """Names in braces take one segment; a last `{volume}` takes all that is left."""
@@ -50,44 +55,42 @@ class Router:
         self._exact: dict[tuple[str, int], list[Route]] = {}
         self._greedy: list[Route] = []
 
-    def __call__(
-        self,
-        method: str,
-        path: str,
-        params: str = "",
-        check: Check | None = None,
-        *,
-        free: bool = False,
-    ) -> Callable[[Handler], Handler]:
-        parts = tuple(path.strip("/").split("/"))
+    def __call__(self, method: str, path: str) -> Callable[[Handler], Handler]:
+        parts = _parts(path)
 
         def register(handler: Handler) -> Handler:
-            names = [part[1:-1] for part in parts if part.startswith("{")]
-            # Clients repeat path parameters in the body (`node=…`); Proxmox lets them.
-            notation = " ".join(
-                [params, *(PATH_PARAMETERS.get(name, f"{name}:str") for name in names)]
-            )
-            route = Route(method, parts, schema(notation), check, handler, free)
-            if parts[-1] == "{volume}":
-                self._greedy.append(route)
+            found = Route(method, parts, handler)
+            if parts and parts[-1] == "{volume}":
+                self._greedy.append(found)
             else:
-                self._exact.setdefault((method, len(parts)), []).append(route)
+                self._exact.setdefault((method, len(parts)), []).append(found)
             return handler
 
         return register
 
+    def names(self) -> list[str]:
+        """Every call that the lab answers, as the API's description names it."""
+        found = [route for routes in self._exact.values() for route in routes]
+        return [f"{r.method} /{'/'.join(r.path)}" for r in (*found, *self._greedy)]
+
     def find(self, method: str, raw_path: str) -> tuple[Route, dict[str, str]]:
-        parts = [unquote(part) for part in raw_path.strip("/").split("/")]
-        for route in self._exact.get((method, len(parts)), ()):
-            found = route.match(parts)
+        if method not in METHODS:
+            raise PveError(501, f"method '{method}' not available", bare=True)
+        parts = [unquote(part) for part in raw_path.split("/") if part]
+        for one in self._exact.get((method, len(parts)), ()):
+            found = one.match(parts)
             if found is not None:
-                return route, found
-        for route in self._greedy:
-            if route.method == method and len(parts) >= len(route.path):
-                found = route.match(parts)
+                return one, found
+        for one in self._greedy:
+            if one.method == method and len(parts) >= len(one.path):
+                found = one.match(parts)
                 if found is not None:
-                    return route, found
-        raise PveError(501, f"Method '{method} /{'/'.join(parts)}' not implemented")
+                    return one, found
+        raise PveError(501, f"Method '{method} {unquote(raw_path) or '/'}' not implemented")
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part)
 
 
 route = Router()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from aiohttp import web
 
@@ -15,24 +16,33 @@ from talops.lab.proxmox import (  # noqa: F401  (importing them registers their 
     agent,
     cluster,
     downloads,
+    groups,
     ha,
     hardware,
+    indexes,
     network,
     nodes,
     pools,
     power,
     roles,
     storageapi,
+    storageconfig,
+    storagecontent,
     tasksapi,
     tokens,
     vmclone,
+    vmcloudinit,
     vmcreate,
+    vmdisks,
     vmmigrate,
     vms,
     vmupdate,
 )
-from talops.lab.proxmox.call import Call, RawJson, Upload
-from talops.lab.proxmox.errors import PveError, unauthorized
+from talops.lab.proxmox.call import Answer, Call, RawJson, Upload
+from talops.lab.proxmox.checks import check_caller
+from talops.lab.proxmox.errors import PveError, invalid, unauthorized
+from talops.lab.proxmox.formats import check_format
+from talops.lab.proxmox.params import verify
 from talops.lab.proxmox.routing import route
 
 if TYPE_CHECKING:
@@ -66,7 +76,7 @@ class Api:
             return _drop(request)
         except PveError as error:
             self._pve.store.commit()
-            return _reply(error.status, error.message, error.body())
+            return _refusal(error)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.rel_url.raw_path
@@ -87,6 +97,8 @@ class Api:
         self._fail("after", facts)
         if isinstance(data, RawJson):
             return _reply_kept(request, data)
+        if isinstance(data, Answer):
+            return _reply(200, "OK", {"data": data.data, **data.beside})
         return _reply(200, "OK", {"data": data})
 
     def _fail(self, when: str, facts: dict[str, Any]) -> None:
@@ -98,46 +110,66 @@ class Api:
             raise PveError(fault.status, fault.message or "injected failure")
 
     async def _perform(self, request: web.BaseRequest, path: str) -> Any:
-        found, in_path = route.find(request.method, path)
-        user = self._identify(request, found)
+        """In Proxmox' own order: who calls, what is called, may they, and is it well formed."""
+        found, in_path, missing = self._route(request, path)
+        user = "" if found and found.open else self._identify(request)
+        if found is None:
+            raise missing or PveError(501, "")
         raw, upload = await _read(request)
-        params = found.schema.verify({**raw, **in_path})
-        call = Call(self._pve, user, params, upload)
-        self._check_node(params)
-        if found.check:
-            found.check(call)
-        result = found.handler(call)
+        if upload:
+            raw["filename"] = upload.filename
+        for name in in_path.keys() & raw.keys():
+            if raw[name] != in_path[name]:
+                twice = "duplicate parameter (already defined in URI) with conflicting values!"
+                raise invalid({name: twice})
+        call = Call(self._pve, user, {**raw, **in_path}, upload)
+        described = found.described
+        check_caller(call, described.check)
+        if "node" in in_path:
+            call.params["node"] = self._node_name(in_path["node"])
+        params = verify(described.properties, call.params, check_format)
+        result = found.handler(replace(call, params=params))
         return await result if inspect.isawaitable(result) else result
 
-    def _identify(self, request: web.BaseRequest, found: Route) -> str:
-        if found.open:
-            return ""
+    def _route(
+        self, request: web.BaseRequest, path: str
+    ) -> tuple[Route | None, dict[str, str], PveError | None]:
+        """Whoever is not known learns nothing, not even that there is no such call."""
+        try:
+            found, in_path = route.find(request.method, path)
+        except PveError as error:
+            if error.bare:
+                raise
+            return None, {}, error
+        return found, in_path, None
+
+    def _identify(self, request: web.BaseRequest) -> str:
         header = request.headers.get("Authorization", "")
         if header.startswith("PVEAPIToken="):
             value = header.removeprefix("PVEAPIToken=")
             if self._pve.faults.find(
                 "token-revoked", host=self._pve.name, token=value.split("=")[0]
             ):
-                raise unauthorized("invalid token value!")
+                raise unauthorized()
             return self._pve.login.by_token(value)
-        ticket = request.cookies.get("PVEAuthCookie")
+        ticket = unquote(request.cookies.get("PVEAuthCookie") or "")
         if not ticket:
             raise unauthorized("No ticket")
         csrf = request.headers.get("CSRFPreventionToken")
         return self._pve.login.by_ticket(ticket, csrf, writes=request.method not in READS)
 
-    def _check_node(self, params: dict[str, Any]) -> None:
-        node = params.get("node")
-        if node is None:
-            return
+    def _node_name(self, node: str) -> str:
+        if node == "localhost":
+            return self._node
         if node not in self._pve.nodes:
             raise PveError(
                 500,
                 f"hostname lookup '{node}' failed - failed to get address info for: "
-                f"{node}: Name or service not known",
+                f"{node}: Temporary failure in name resolution",
             )
         if self._pve.offline(node):
             raise PveError(595, "No route to host")
+        return node
 
 
 async def _read(request: web.BaseRequest) -> tuple[dict[str, Any], Upload | None]:
@@ -188,6 +220,13 @@ def _reply(status: int, reason: str, body: dict[str, Any]) -> web.Response:
     line = reason.splitlines()[0] if reason else ""
     content = json.dumps(body, separators=(",", ":")).encode()
     return web.Response(status=status, reason=line, body=content, headers=HEADERS)
+
+
+def _refusal(error: PveError) -> web.Response:
+    if error.bare:
+        headers = {"Server": HEADERS["Server"]}
+        return web.Response(status=error.status, reason=error.message, headers=headers)
+    return _reply(error.status, error.message, error.body())
 
 
 def _drop(request: web.BaseRequest) -> web.StreamResponse:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox.drives import GIB
 from talops.lab.proxmox.errors import failed
+from talops.lab.proxmox.formats import split_list
 from talops.lab.proxmox.volnames import FILE_TYPES
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ FOLDERS = {
     "import": "import",
     "snippets": "snippets",
 }
+# In listings; a volume that is asked for by name is `raw`.
 FORMATS = {"iso": "iso", "snippets": "snippet"}
 
 
@@ -52,19 +54,16 @@ class Storages:
     def on_node(self, storage: str, node: str) -> Document:
         """The storage's configuration, if it is usable on that node."""
         found = self.get(storage)
-        nodes = str(found.get("nodes", ""))
-        if nodes and node not in nodes.split(","):
-            raise failed(f"storage '{storage}' is not available on node '{node}'")
         if found.get("disable"):
             raise failed(f"storage '{storage}' is disabled")
+        if not self.reaches(storage, node):
+            raise failed(f"storage '{storage}' is not available on node '{node}'")
         return found
 
-    def available(self, node: str) -> list[Document]:
-        return [
-            entry
-            for entry in self.config.values()
-            if not entry.get("nodes") or node in str(entry["nodes"]).split(",")
-        ]
+    def reaches(self, storage: str, node: str) -> bool:
+        """Whether the storage is there for that node; a disabled one is, too."""
+        nodes = split_list(str(self.get(storage).get("nodes", "")))
+        return not nodes or node in nodes
 
     def shared(self, storage: str) -> bool:
         found = self.get(storage)
@@ -137,7 +136,10 @@ class Storages:
     def volume(self, volid: str, node: str) -> Volume:
         found = self.find(volid, node)
         if found is None:
-            self.get(volid.split(":", 1)[0])
+            entry = self.get(volid.split(":", 1)[0])
+            if entry["type"] in {"lvm", "lvmthin"}:
+                place = f"{entry.get('vgname')}/{volid.split(':', 1)[1]}"
+                raise failed(f"no such logical volume {place}")
             raise failed(f"volume '{volid}' does not exist")
         return found
 
@@ -183,17 +185,20 @@ class Storages:
 
     def host_path(self, volume: Volume) -> str:
         """The path as the host's own tools would show it."""
-        found = self.get(volume.storage)
-        name = volume.volid.split(":", 1)[1]
+        return self.path_of(volume.volid, volume.content)
+
+    def path_of(self, volid: str, content: str) -> str:
+        storage, name = volid.split(":", 1)
+        found = self.get(storage)
         kind = found["type"]
         if kind in FILE_TYPES:
-            root = found.get("path") or f"/mnt/pve/{volume.storage}"
-            if volume.content in FOLDERS:
-                return f"{root}/{FOLDERS[volume.content]}/{name.split('/')[-1]}"
+            root = found.get("path") or f"/mnt/pve/{storage}"
+            if content in FOLDERS:
+                return f"{root}/{FOLDERS[content]}/{name.split('/')[-1]}"
             return f"{root}/images/{name}"
         if kind == "zfspool":
             return f"/dev/zvol/{found.get('pool')}/{name.split('/')[-1]}"
-        return f"/dev/{found.get('vgname', volume.storage)}/{name}"
+        return f"/dev/{found.get('vgname', storage)}/{name}"
 
     def remove(self, volume: Volume) -> None:
         users = [v.volid for v in self.volumes.values() if v.base == volume.volid]

@@ -80,6 +80,9 @@ class Table(Generic[T]):
     def __contains__(self, key: str) -> bool:
         return key in self._rows
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
     def __len__(self) -> int:
         return len(self._rows)
 

@@ -126,8 +126,7 @@ class Tasks:
             exitstatus = f"WARNINGS: {task.warnings}" if task.warnings else "OK"
         except PveError as error:
             undo()
-            detail = "; ".join(f"{key}: {text}" for key, text in error.errors.items())
-            exitstatus = f"{error.message} {detail}".strip()
+            exitstatus = error.spoken().replace("\n", " ")
         except asyncio.CancelledError:
             undo()
             exitstatus = "received interrupt"

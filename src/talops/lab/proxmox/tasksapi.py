@@ -4,66 +4,116 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from talops.lab.proxmox.call import Answer
 from talops.lab.proxmox.errors import invalid
+from talops.lab.proxmox.formats import split_list
 from talops.lab.proxmox.routing import route
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
+    from talops.lab.proxmox.tasks import TaskRecord
+
+UPID_PARTS = 9
+LISTED = 50
 
 
-def _task(call: Call) -> Any:
+def _task(call: Call) -> TaskRecord:
+    if len(str(call.params["upid"]).split(":")) != UPID_PARTS:
+        raise invalid({"upid": "unable to parse worker upid"})
     task = call.pve.tasks.table.get(call.params["upid"])
     if task is None:
         raise invalid({"upid": "no such task"})
-    if task.user.split("!")[0] != call.user.split("!")[0]:
-        call.need(f"/nodes/{task.node}", "Sys.Audit")
+    if not _own(call, task):
+        call.need(f"/nodes/{call.node}", "Sys.Audit")
     return task
+
+
+def _own(call: Call, task: TaskRecord) -> bool:
+    """A user sees what their tokens do; a token sees only its own."""
+    return task.user == call.user or task.user.split("!")[0] == call.user
+
+
+@route("GET", "/nodes/{node}/tasks/{upid}")
+def task_index(_: Call) -> list[dict[str, str]]:
+    return [{"name": "log"}, {"name": "status"}]
 
 
 @route("GET", "/nodes/{node}/tasks/{upid}/status")
 def task_status(call: Call) -> dict[str, Any]:
-    status: dict[str, Any] = _task(call).status()
-    return status
+    return _task(call).status()
 
 
-@route("GET", "/nodes/{node}/tasks/{upid}/log", "start:int:0.. limit:int:0.. download:bool")
-def task_log(call: Call) -> list[dict[str, Any]]:
+@route("GET", "/nodes/{node}/tasks/{upid}/log")
+def task_log(call: Call) -> Answer:
     lines = _task(call).log or ["no content"]
-    start, limit = call.get("start", 0), call.get("limit", 50) or len(lines)
-    return [
+    start, limit = call.get("start", 0), call.get("limit", LISTED) or len(lines)
+    rows = [
         {"n": number, "t": line}
         for number, line in enumerate(lines, 1)
         if start < number <= start + limit
     ]
+    return Answer(rows, {"total": len(lines)})
 
 
 @route("DELETE", "/nodes/{node}/tasks/{upid}")
 def stop_task(call: Call) -> None:
-    task = _task(call)
-    if task.user.split("!")[0] != call.user.split("!")[0]:
-        call.need(f"/nodes/{task.node}", "Sys.Modify")
+    task = call.pve.tasks.table.get(call.params["upid"])
+    if task is None:
+        raise invalid({"upid": "no such task"})
+    if not _own(call, task):
+        call.need(f"/nodes/{call.node}", "Sys.Modify")
     call.pve.tasks.stop_task(task.upid)
 
 
 @route("GET", "/cluster/tasks")
-@route(
-    "GET",
-    "/nodes/{node}/tasks",
-    "vmid:int typefilter:str limit:int start:int errors:bool source:str",
-)
-def list_tasks(call: Call) -> list[dict[str, Any]]:
-    rows = []
-    for task in sorted(call.pve.tasks.table.values(), key=lambda t: -t.pid):
-        if call.get("node") not in {None, task.node}:
-            continue
-        if call.get("vmid") not in {None, int(task.subject) if task.subject.isdigit() else -1}:
-            continue
-        if call.get("typefilter") not in {None, task.kind}:
-            continue
-        own = task.user.split("!")[0] == call.user.split("!")[0]
-        if own or call.may(f"/nodes/{task.node}", "Sys.Audit"):
-            row = task.status()
-            row["status"] = row.pop("exitstatus", "running")
-            rows.append({**row, "endtime": task.endtime} if task.endtime else row)
+def cluster_tasks(call: Call) -> list[dict[str, Any]]:
+    """The last ones of all nodes, running ones among them."""
+    tasks = sorted(call.pve.tasks.table.values(), key=lambda task: -task.pid)
+    every = call.may("/", "Sys.Audit")
+    seen = [task for task in tasks if every or task.user.split("!")[0] == call.user]
+    return [_row(task) for task in seen[:LISTED]]
+
+
+def _row(task: TaskRecord, running: str = "") -> dict[str, Any]:
+    row = task.status()
+    row.pop("status")
+    row.pop("exitstatus", None)
+    status = task.exitstatus or running
+    row |= {"status": status} if status else {}
+    return {**row, "endtime": task.endtime} if task.endtime else row
+
+
+@route("GET", "/nodes/{node}/tasks")
+def list_tasks(call: Call) -> Answer:
+    """Without `source` only those that have ended."""
+    source = call.get("source", "archive")
+    audit = call.may(f"/nodes/{call.node}", "Sys.Audit")
+    found = [
+        task
+        for task in sorted(
+            call.pve.tasks.table.values(), key=lambda t: (t.exitstatus != "", -t.pid)
+        )
+        if task.node == call.node
+        and (audit or _own(call, task))
+        and source in {"all", "archive" if task.exitstatus else "active"}
+        and _wanted(call, task)
+    ]
     start = call.get("start", 0)
-    return rows[start : start + call.get("limit", 50)]
+    rows = [_row(task, "RUNNING") for task in found[start : start + call.get("limit", LISTED)]]
+    return Answer(rows, {"total": len(found)} if found else {})
+
+
+def _wanted(call: Call, task: TaskRecord) -> bool:
+    kinds = set(split_list(str(call.get("statusfilter", "")))) or {"ok", "warning", "error"}
+    if call.get("errors"):
+        kinds = {"warning", "error"}
+    kind = {"OK": "ok", "": "ok"}.get(task.exitstatus)
+    kind = kind or ("warning" if task.exitstatus.startswith("WARNINGS") else "error")
+    return (
+        kind in kinds
+        and call.get("vmid") in {None, int(task.subject) if task.subject.isdigit() else -1}
+        and call.get("typefilter") in {None, task.kind}
+        and str(call.get("userfilter", "")).lower() in task.user.lower()
+        and task.starttime >= call.get("since", 0)
+        and task.starttime <= call.get("until", task.starttime)
+    )

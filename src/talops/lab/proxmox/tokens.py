@@ -5,8 +5,9 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.checks import either, self_only, user_group
+from talops.lab.proxmox.checks import user_name
 from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.formats import split_list
 from talops.lab.proxmox.hypervisor import token_secret
 from talops.lab.proxmox.routing import route
 
@@ -15,13 +16,11 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.store import Document
 
 
-OWN_TOKENS = either(self_only, user_group("User.Modify"))
-
-
 def need_user(call: Call) -> Document:
-    user = call.pve.users.get(call.params["userid"])
+    name = user_name(call.params["userid"])
+    user = call.pve.users.get(name)
     if user is None:
-        raise failed(f"no such user ('{call.params['userid']}')")
+        raise failed(f"no such user ('{name}')")
     return user
 
 
@@ -49,24 +48,19 @@ def shown(token: Document) -> dict[str, Any]:
     return {**data, "comment": token["comment"]} if token.get("comment") else data
 
 
-@route("GET", "/access/users/{userid}/token", "", OWN_TOKENS)
+@route("GET", "/access/users/{userid}/token")
 def list_tokens(call: Call) -> list[dict[str, Any]]:
     need_user(call)
     own = tokens_of(call, call.params["userid"])
-    return [{"tokenid": token["tokenid"], **shown(token)} for token in own]
+    return call.pve.shuffled([{"tokenid": token["tokenid"], **shown(token)} for token in own])
 
 
-@route("GET", "/access/users/{userid}/token/{tokenid}", "", OWN_TOKENS)
+@route("GET", "/access/users/{userid}/token/{tokenid}")
 def read_token(call: Call) -> dict[str, Any]:
     return shown(_token(call)[1])
 
 
-@route(
-    "POST",
-    "/access/users/{userid}/token/{tokenid}",
-    "comment:str expire:int:0.. privsep:bool",
-    OWN_TOKENS,
-)
+@route("POST", "/access/users/{userid}/token/{tokenid}")
 def create_token(call: Call) -> dict[str, Any]:
     need_user(call)
     key = f"{call.params['userid']}!{call.params['tokenid']}"
@@ -83,28 +77,30 @@ def create_token(call: Call) -> dict[str, Any]:
     call.pve.tokens.put(key, token)
     call.pve.rights.changed()
     info = {name: str(text) for name, text in shown(token).items()}
+    if "expire" not in call.params:
+        info.pop("expire")
     return {"full-tokenid": key, "info": info, "value": value}
 
 
-@route(
-    "PUT",
-    "/access/users/{userid}/token/{tokenid}",
-    "comment:str expire:int:0.. privsep:bool delete:str regenerate:bool",
-    OWN_TOKENS,
-)
+@route("PUT", "/access/users/{userid}/token/{tokenid}")
 def change_token(call: Call) -> dict[str, Any]:
     key, token = _token(call)
     given = {k: call.params[k] for k in ("comment", "expire", "privsep") if k in call.params}
     changed: Document = token | given
-    for name in str(call.get("delete", "")).split(","):
-        if name in {"comment", "expire"}:
-            changed.pop(name, None)
+    for name in split_list(str(call.get("delete", ""))):
+        if name != "comment":
+            raise invalid({"delete": f"unknown option '{name}'"})
+        changed.pop(name, None)
+    value = str(uuid.uuid4()) if call.get("regenerate") else ""
+    if value:
+        changed = {**changed, "secret": token_secret(value)}
     call.pve.tokens.put(key, changed)
     call.pve.rights.changed()
-    return shown(changed)
+    new = {"value": value, "full-tokenid": key} if value else {}
+    return {**shown(changed), **new}
 
 
-@route("DELETE", "/access/users/{userid}/token/{tokenid}", "", OWN_TOKENS)
+@route("DELETE", "/access/users/{userid}/token/{tokenid}")
 def delete_token(call: Call) -> None:
     key, _ = _token(call)
     forget(call, "token", key)

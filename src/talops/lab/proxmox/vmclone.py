@@ -7,14 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox import disks
-from talops.lab.proxmox.checks import both, either, perm, with_param
 from talops.lab.proxmox.drives import format_drive, is_cdrom, is_cloudinit
-from talops.lab.proxmox.errors import PveError, failed
+from talops.lab.proxmox.errors import PveError, denied, failed
+from talops.lab.proxmox.locks import IMPATIENT
 from talops.lab.proxmox.pools import add_to_pool
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.vmconfig import format_net, new_identity
 from talops.lab.proxmox.vmparams import kind
-from talops.lab.proxmox.vms import Vm, find, need_unlocked
+from talops.lab.proxmox.vmrights import check_devices
+from talops.lab.proxmox.vms import Vm, need_unlocked
+from talops.lab.proxmox.volnames import split_id
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
@@ -22,35 +24,24 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.tasks import Task
     from talops.lab.proxmox.volumes import Volume
 
-RIGHT = both(
-    perm("/vms/{vmid}", "VM.Clone"),
-    either(
-        perm("/vms/{newid}", "VM.Allocate"),
-        with_param("pool", perm("/pool/{pool}", "VM.Allocate")),
-    ),
-)
-NOT_COPIED = ("template", "lock", "digest", "meta", "parent", "snapshots")
+NOT_COPIED = ("template", "lock", "digest", "parent", "snapshots")
 
 
-@route(
-    "POST",
-    "/nodes/{node}/qemu/{vmid}/clone",
-    "newid!:int:100..999999999 name:str description:str full:bool pool:str snapname:str "
-    "storage:str target:str format=raw|qcow2|vmdk bwlimit:int:0..",
-    RIGHT,
-)
+@route("POST", "/nodes/{node}/qemu/{vmid}/clone")
 def clone(call: Call) -> str:
     pve, newid = call.pve, call.params["newid"]
-    source = find(pve, call.node, call.vmid)
-    need_unlocked(pve, source)
-    full = _is_full(call, source)
     target = call.get("target") or call.node
-    _check(call, source, target, full=full)
-    # Both VMs are locked from now on; the new one is visible, and locked, at once.
+    source, full = _check(call, target)
+    # The new VM is visible, and locked, at once.
     pve.vms.put(str(newid), Vm(newid, target, {"lock": "clone"}))
 
     async def work(task: Task) -> None:
-        async with pve.locks.config(newid):
+        # A stopped source may be cloned by several at once, but not changed meanwhile.
+        async with (
+            pve.locks.config(source.vmid, wait=IMPATIENT, shared=not source.is_running),
+            pve.locks.config(newid, wait=IMPATIENT),
+        ):
+            task.log(f"creating a clone of VM {source.vmid} with ID {newid}")
             await _clone(call, task, source, target, full=full)
 
     return call.start("qmclone", str(source.vmid), work, lambda: _unreserve(pve, newid))
@@ -62,31 +53,67 @@ def _unreserve(pve: Hypervisor, newid: int) -> None:
         pve.vms.drop(str(newid))
 
 
-def _is_full(call: Call, source: Vm) -> bool:
-    if not source.is_template:
-        return True
-    return bool(call.get("full", 0))
-
-
-def _check(call: Call, source: Vm, target: str, *, full: bool) -> None:
+def _check(call: Call, target: str) -> tuple[Vm, bool]:
+    """The source, and whether every disk is to be copied; in Proxmox' own order of checks."""
     pve, newid = call.pve, call.params["newid"]
-    taken = pve.vms.get(str(newid))
-    if taken:
-        raise failed(f"unable to create VM {newid}: config file already exists")
+    if call.get("pool") is not None and call.params["pool"] not in pve.pools:
+        raise denied(f"pool '{call.params['pool']}' does not exist")
     if target not in pve.nodes:
         raise failed(f"no such cluster node '{target}'")
-    if call.get("pool") and call.params["pool"] not in pve.pools:
-        raise failed(f"pool '{call.params['pool']}' does not exist")
-    if call.get("storage") and not full:
-        raise failed("parameter 'storage' not allowed for linked clones")
-    for key, volume in _volumes(pve, source).items():
-        storage = call.get("storage") or volume.storage
-        call.need(f"/storage/{storage}", "Datastore.AllocateSpace")
-        if target != call.node and not pve.storages.shared(volume.storage):
-            raise failed(f"can't clone VM to node '{target}' (VM uses local storage)")
-        if target != call.node and not pve.storages.shared(storage):
+    _check_storage(call, target)
+    source = pve.vms.get(str(call.vmid))
+    if source is None or source.node != call.node:
+        raise failed(f"unable to find configuration file for VM {call.vmid} on node '{call.node}'")
+    need_unlocked(pve, source)
+    if call.get("snapname"):
+        raise failed(f"snapshot '{call.params['snapname']}' does not exist")
+    full = bool(call.get("full", not source.is_template))
+    for name in ("storage", "format"):
+        if call.get(name) and not full:
+            raise failed(f"parameter '{name}' not allowed for linked clones")
+    shared = _check_access(call, source)
+    check_devices(call, source.config)
+    if target != call.node and not shared:
+        raise failed(f"can't clone VM to node '{target}' (VM uses local storage)")
+    if str(newid) in pve.vms:
+        raise failed(f"unable to create VM {newid}: config file already exists")
+    _check_features(pve, source, full=full)
+    return source, full
+
+
+def _check_storage(call: Call, target: str) -> None:
+    storage = call.get("storage")
+    if not storage:
+        return
+    disks.need_images(call.pve.storages, storage, call.node)
+    if target != call.node:
+        call.pve.storages.on_node(storage, target)
+        if not call.pve.storages.shared(storage):
             raise failed(f"can't clone to non-shared storage '{storage}'")
-        if not full and key != "tpmstate0" and not _can_link(pve, volume):
+
+
+def _check_access(call: Call, source: Vm) -> bool:
+    """Space on the storages of its disks; and whether all that it uses is shared."""
+    shared = True
+    for drive in source.drives().values():
+        storage, _ = split_id(drive["file"])
+        if drive["file"] == "cdrom":
+            call.need("/", "Sys.Console")
+        if not storage:
+            continue
+        shared = shared and call.pve.storages.shared(storage)
+        if not is_cdrom(drive):
+            place = call.get("storage") or storage
+            call.need(f"/storage/{place}", "Datastore.AllocateSpace")
+    return shared
+
+
+def _check_features(pve: Hypervisor, source: Vm, *, full: bool) -> None:
+    if full and source.is_running and "tpmstate0" in source.config:
+        raise failed("cannot clone TPM state while VM is running")
+    for key, volume in _volumes(pve, source).items():
+        linkable = _can_link(pve, volume) and source.is_template
+        if not full and key != "tpmstate0" and not linkable:
             raise failed(f"Linked clone feature is not supported for '{volume.volid}' ({key})")
 
 
@@ -118,13 +145,12 @@ async def _clone(call: Call, task: Task, source: Vm, target: str, *, full: bool)
     except (PveError, CancelledError) as error:
         disks.free_all(pve.storages, made)
         if isinstance(error, PveError):
-            raise failed(f"clone failed: {error.message}") from error
+            raise failed(f"clone failed: {error.spoken()}") from error
         raise
-    for name in ("name", "description"):
-        if call.get(name):
-            config[name] = call.params[name]
-    config.setdefault("name", f"Copy-of-VM-{source.name}")
-    pve.vms.put(str(newid), Vm(newid, target, new_identity(config, int(pve.clock.now()))))
+    config["name"] = call.get("name") or f"Copy-of-VM-{source.config.get('name', source.vmid)}"
+    if call.get("description"):
+        config["description"] = call.params["description"]
+    pve.vms.put(str(newid), Vm(newid, target, new_identity(config)))
     if call.get("pool"):
         add_to_pool(pve, call.params["pool"], newid)
 

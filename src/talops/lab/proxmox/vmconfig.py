@@ -2,151 +2,89 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import secrets
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from talops.lab.proxmox.drives import is_drive, parse, parse_drive
+from talops.lab.proxmox.disks import NEW_DISK
+from talops.lab.proxmox.drives import is_cdrom, is_drive, parse, parse_drive
 from talops.lab.proxmox.errors import failed, invalid
-from talops.lab.proxmox.params import UNKNOWN
+from talops.lab.proxmox.formats import parse as parse_string
+from talops.lab.proxmox.formats import split_list
 from talops.lab.proxmox.vmparams import NOT_CONFIG, kind
+from talops.lab.proxmox.volnames import read_name, split_id
 
-MODELS = frozenset(
-    [
-        "e1000",
-        "e1000-82540em",
-        "e1000-82544gc",
-        "e1000-82545em",
-        "e1000e",
-        "i82551",
-        "i82557b",
-        "i82559er",
-        "ne2k_isa",
-        "ne2k_pci",
-        "pcnet",
-        "rtl8139",
-        "virtio",
-        "vmxnet3",
-    ]
-)
-NET_KEYS = frozenset({"bridge", "firewall", "link_down", "mtu", "queues", "rate", "tag", "trunks"})
-MAC = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}")
-NAME = re.compile(
-    r"(?=.{1,63}(?:\.|$))[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*"
-)
+if TYPE_CHECKING:
+    from talops.lab.proxmox.storages import Storages
+
+SSH_KEY = re.compile(r"(?:ssh-[a-z0-9-]+|ecdsa-[\w-]+|sk-[\w@.-]+) [A-Za-z0-9+/=]{16,}.*")
 
 
 def normalise(params: dict[str, Any]) -> dict[str, Any]:
-    """Everything but drives, which need a storage. Wrong values are reported together."""
+    """The configuration keys among the parameters; drives stay apart until they have volumes."""
     config: dict[str, Any] = {}
-    errors: dict[str, str] = {}
     for key, value in params.items():
-        if key in NOT_CONFIG:
-            continue
-        try:
+        if key == "cdrom":
+            config["ide2"] = {**parse_drive(value), "media": "cdrom"}
+        elif key not in NOT_CONFIG:
             config[key] = _value(key, value)
-        except ValueError as error:
-            errors[key] = str(error)
-    if errors:
-        raise invalid(errors)
     return config
 
 
 def _value(key: str, value: Any) -> Any:
+    if is_drive(key):
+        return parse_drive(value)
     if kind(key) == "net":
         return format_net(value)
     if key == "description":
         return value.rstrip()
     if key == "tags":
-        return ";".join(sorted({tag for tag in re.split(r"[;, ]", value) if tag}))
+        return ";".join(sorted({tag.lower() for tag in split_list(value)}))
     if key == "memory":
-        return _memory(value)
-    if key == "name" and not NAME.fullmatch(value):
-        raise ValueError("invalid format - value does not look like a valid DNS name\n")
-    if kind(key) == "serial" and value != "socket" and not value.startswith("/dev/"):
-        raise ValueError("value does not match the regex pattern")
-    if kind(key) == "hostpci":
-        _check_hostpci(value)
-    if kind(key) == "ipconfig":
-        _check_ipconfig(value)
-    if is_drive(key):
-        return _drive(key, value)
+        return str(value).removeprefix("current=")
+    if key == "sshkeys":
+        _check_keys(unquote(value))
     return value
 
 
-def _drive(key: str, value: str) -> dict[str, str]:
-    drive = parse_drive(key, value)
-    if ":iso/" in drive["file"] and drive.get("media") != "cdrom":
-        raise ValueError("explicit 'media=cdrom' is required for iso images")
-    if "import-from" in drive and not drive["file"].endswith(":0"):
-        raise ValueError(
-            "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>"
-        )
-    return drive
+def _check_keys(text: str) -> None:
+    if any(line.strip() and not SSH_KEY.fullmatch(line.strip()) for line in text.split("\n")):
+        raise failed("SSH public key validation error")
 
 
-def _check_ipconfig(value: str) -> None:
-    given = parse(value, "ip")
-    unknown = set(given) - {"ip", "gw", "ip6", "gw6"}
-    if unknown:
-        raise ValueError(f"invalid format - format error\n{min(unknown)}: {UNKNOWN}")
-    for key, gateway in (("ip", "gw"), ("ip6", "gw6")):
-        if gateway in given and key not in given:
-            raise ValueError(f"gateway specified without specifying an {key} address")
-        if given.get(key, "dhcp") not in {"dhcp", "auto", "manual"}:
-            _check_cidr(given[key])
+def check_drives(storages: Storages, config: dict[str, Any]) -> None:
+    """What no property string can say by itself: imports, ISOs, names that no storage has."""
+    for key in sorted(key for key in config if is_drive(key)):
+        drive = config[key]
+        if "import-from" in drive:
+            _check_import(key, drive)
+        storage, name = split_id(drive["file"])
+        if storage and not NEW_DISK.fullmatch(drive["file"]) and name != "cloudinit":
+            content = read_name(storages.get(storage)["type"], name).content
+            if content == "iso" and not is_cdrom(drive):
+                raise invalid({key: "explicit 'media=cdrom' is required for iso images"})
+        if is_cdrom(drive):
+            drive["media"] = "cdrom"
 
 
-def _check_cidr(text: str) -> None:
-    try:
-        ipaddress.ip_interface(text)
-    except ValueError:
-        text = ""
-    if "/" not in text:
-        raise ValueError("invalid format - format error\nip: value does not look like a network")
-
-
-def _memory(value: str) -> str:
-    text = value.removeprefix("current=")
-    if not text.isdigit() or int(text) < 16:  # noqa: PLR2004  (Proxmox' own minimum)
-        raise ValueError(
-            "invalid format - format error\nmemory.current: value must have a minimum value of 16"
-        )
-    return text
-
-
-def _check_hostpci(value: str) -> None:
-    device = parse(value, "host")
-    if ("host" in device) == ("mapping" in device):
-        raise ValueError("either 'host' or 'mapping' must be set")
+def _check_import(key: str, drive: dict[str, str]) -> None:
+    match = NEW_DISK.fullmatch(drive["file"])
+    if not match or float(match[2]):
+        syntax = "use <storage ID>:0,import-from=<source>"
+        raise invalid({key: f"'import-from' requires special syntax - {syntax}"})
+    needed = {"efidisk0": ("efitype", "pre-enrolled-keys"), "tpmstate0": ("version",)}
+    for name in needed.get(key, ()):
+        if name not in drive:
+            raise invalid({key: f"need to specify '{name}' when using 'import-from'"})
 
 
 def format_net(text: str) -> str:
     """`model=virtio,macaddr=…,bridge=…` becomes `virtio=MAC,bridge=…` with sorted options."""
-    given = parse(text, "model")
-    model = given.pop("model", "")
-    for name in MODELS & set(given):
-        model, given["macaddr"] = name, given.pop(name)
+    given = parse_string("pve-qm-net", text)
+    model = given.pop("model")
     mac = given.pop("macaddr", "") or _new_mac()
-    if model not in MODELS:
-        raise ValueError(f"invalid format - format error\nmodel: unknown model '{model}'")
-    if not MAC.fullmatch(mac):
-        raise ValueError(
-            "invalid format - format error\nmacaddr: value does not look like a valid MAC"
-        )
-    unknown = set(given) - NET_KEYS
-    if unknown:
-        raise ValueError(
-            f"invalid format - format error\n{min(unknown)}: property is not defined in "
-            "schema and the schema does not allow additional properties"
-        )
-    tag = given.get("tag")
-    if tag is not None and not (tag.isdigit() and 1 <= int(tag) <= 4094):  # noqa: PLR2004
-        raise ValueError(
-            "invalid format - format error\ntag: value must have a maximum value of 4094"
-        )
     options = [f"{key}={value}" for key, value in sorted(given.items())]
     return ",".join([f"{model}={mac}", *options])
 
@@ -159,20 +97,44 @@ def with_identity(config: dict[str, Any], now: int) -> dict[str, Any]:
     """The keys that Proxmox adds by itself."""
     full = dict(config)
     full.setdefault("smbios1", f"uuid={uuid.uuid4()}")
-    full.setdefault("vmgenid", str(uuid.uuid4()))
+    if full.get("vmgenid", "1") == "1":
+        full["vmgenid"] = str(uuid.uuid4())
     full["meta"] = f"creation-qemu=10.1.2,ctime={now}"
     return full
 
 
-def new_identity(config: dict[str, Any], now: int) -> dict[str, Any]:
-    return with_identity({k: v for k, v in config.items() if k not in {"smbios1", "vmgenid"}}, now)
+def new_identity(config: dict[str, Any]) -> dict[str, Any]:
+    """A clone is another machine: its UUID is new, and all else that its SMBIOS says stays."""
+    smbios = {**parse(str(config.get("smbios1", "")), "uuid"), "uuid": str(uuid.uuid4())}
+    text = ",".join(f"{key}={value}" for key, value in sorted(smbios.items()))
+    new = {"vmgenid": str(uuid.uuid4())} if config.get("vmgenid") else {}
+    return {**config, "smbios1": text, **new}
+
+
+def default_boot(config: dict[str, Any]) -> str:
+    """The first disk, the first CD and the first network card, as far as there are any."""
+    drives = {key: parse_drive(str(config[key])) for key in config if is_drive(key)}
+    found = [_first(drives, cdrom=False), _first(drives, cdrom=True)]
+    found.append(next((f"net{n}" for n in range(32) if config.get(f"net{n}")), ""))
+    devices = ";".join(device for device in found if device)
+    return f"order={devices}" if devices else " "
+
+
+def _first(drives: dict[str, dict[str, str]], *, cdrom: bool) -> str:
+    buses = ("ide", "scsi", "virtio", "sata")
+    order = sorted(
+        (buses.index(kind(key)), int(key.removeprefix(kind(key))), key)
+        for key, drive in drives.items()
+        if kind(key) in buses and is_cdrom(drive) is cdrom
+    )
+    return order[0][2] if order else ""
 
 
 def check_boot(changes: dict[str, Any], after: dict[str, Any]) -> None:
     """What is to be booted from must be there."""
     order = parse(str(changes.get("boot", "")), "legacy").get("order", "")
-    for device in order.split(";"):
-        if device and device not in after:
+    for device in split_list(order):
+        if device not in after:
             raise failed(f"invalid bootorder: device '{device}' does not exist'")
 
 

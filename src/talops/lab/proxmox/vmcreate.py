@@ -6,13 +6,18 @@ from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox import disks
-from talops.lab.proxmox.checks import perm
 from talops.lab.proxmox.drives import is_drive
-from talops.lab.proxmox.errors import PveError, denied, failed
+from talops.lab.proxmox.errors import PveError, denied, failed, invalid
+from talops.lab.proxmox.locks import IMPATIENT
 from talops.lab.proxmox.pools import add_to_pool, leave_pool
 from talops.lab.proxmox.routing import route
-from talops.lab.proxmox.vmconfig import check_balloon, normalise, with_identity
-from talops.lab.proxmox.vmparams import CREATE
+from talops.lab.proxmox.vmconfig import (
+    check_balloon,
+    check_drives,
+    default_boot,
+    normalise,
+    with_identity,
+)
 from talops.lab.proxmox.vmrights import check_create
 from talops.lab.proxmox.vms import Vm, find, need_unlocked
 
@@ -23,32 +28,39 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.volumes import Volume
 
 
-@route("POST", "/nodes/{node}/qemu", CREATE)
+@route("POST", "/nodes/{node}/qemu")
 def create(call: Call) -> str:
     pve, vmid, pool = call.pve, call.vmid, call.get("pool")
-    if pool and pool not in pve.pools:
-        raise failed(f"pool '{pool}' does not exist")
-    if not call.may(f"/vms/{vmid}", "VM.Allocate") and not (
-        pool and call.may(f"/pool/{pool}", "VM.Allocate")
-    ):
-        raise denied("")  # Proxmox does not say which of the two is missing
-    if call.get("start") and not (pool and call.may(f"/pool/{pool}", "VM.PowerMgmt")):
-        call.need(f"/vms/{vmid}", "VM.PowerMgmt")
+    _check_caller(call, vmid, pool)
     config = normalise(call.params)
     check_create(call, config, vmid, pool)
-    check_balloon(config, config)
+    check_drives(pve.storages, config)
     taken = pve.vms.get(str(vmid))
     if taken:
         raise failed(
             f"unable to create VM {vmid} - VM {vmid} already exists on node '{taken.node}'"
         )
-    _check_storages(call, config)
     pve.vms.put(str(vmid), Vm(vmid, call.node, {"lock": "create"}))
 
     async def work(task: Task) -> None:
         await _build(call, task, config)
 
     return call.start("qmcreate", str(vmid), work, lambda: _unreserve(pve, vmid))
+
+
+def _check_caller(call: Call, vmid: int, pool: str | None) -> None:
+    if pool is not None and pool not in call.pve.pools:
+        raise denied(f"pool '{pool}' does not exist")
+    if call.get("storage"):
+        call.need(f"/storage/{call.params['storage']}", "Datastore.AllocateSpace")
+    if call.get("ha-managed"):
+        call.need("/", "Sys.Console")
+    if call.get("start") and not (pool and call.may(f"/pool/{pool}", "VM.PowerMgmt")):
+        call.need(f"/vms/{vmid}", "VM.PowerMgmt")
+    if call.may(f"/vms/{vmid}", "VM.Allocate"):
+        return
+    if not (pool and call.may(f"/pool/{pool}", "VM.Allocate")):
+        raise denied("")  # Proxmox does not say which of the two is missing
 
 
 def _unreserve(pve: Hypervisor, vmid: int) -> None:
@@ -58,23 +70,13 @@ def _unreserve(pve: Hypervisor, vmid: int) -> None:
         pve.vms.drop(str(vmid))
 
 
-def _check_storages(call: Call, config: dict[str, Any]) -> None:
-    for key, drive in config.items():
-        if not is_drive(key):
-            continue
-        storage = disks.storage_of(drive)
-        if storage and disks.is_new(drive):
-            disks.need_images(call.pve.storages, storage, call.node)
-        elif storage:
-            call.pve.storages.on_node(storage, call.node)
-
-
 async def _build(call: Call, task: Task, config: dict[str, Any]) -> None:
     pve, vmid = call.pve, call.vmid
     made: list[Volume] = []
     final = dict(config)
-    try:
-        async with pve.locks.config(vmid):
+    async with pve.locks.config(vmid, wait=IMPATIENT):
+        try:
+            check_balloon(config, config)
             for key in sorted(key for key in config if is_drive(key)):
                 final[key], volume = await disks.attach(
                     pve, task, call.node, vmid, key, config[key]
@@ -82,28 +84,27 @@ async def _build(call: Call, task: Task, config: dict[str, Any]) -> None:
                 if volume:
                     made.append(volume)
             await task.step("config")
-    except (PveError, CancelledError) as error:
-        disks.free_all(pve.storages, made)
-        if isinstance(error, PveError):
-            raise failed(f"unable to create VM {vmid} - {error.message}") from error
-        raise
-    final = with_identity(final, int(pve.clock.now()))
-    pve.vms.put(str(vmid), Vm(vmid, call.node, final))
-    if call.get("pool"):
-        add_to_pool(pve, call.params["pool"], vmid)
+        except (PveError, CancelledError) as error:
+            disks.free_all(pve.storages, made)
+            if isinstance(error, PveError):
+                raise failed(f"unable to create VM {vmid} - {error.spoken()}") from error
+            raise
+        if not final.get("boot"):
+            final["boot"] = default_boot(final)
+        final = with_identity(final, int(pve.clock.now()))
+        pve.vms.put(str(vmid), Vm(vmid, call.node, final))
+        if call.get("pool"):
+            add_to_pool(pve, call.params["pool"], vmid)
     if call.get("start"):
         from talops.lab.proxmox.power import power_on
 
         await power_on(pve, task, pve.vms[str(vmid)])
 
 
-@route(
-    "DELETE",
-    "/nodes/{node}/qemu/{vmid}",
-    "purge:bool destroy-unreferenced-disks:bool skiplock:bool",
-    perm("/vms/{vmid}", "VM.Allocate"),
-)
+@route("DELETE", "/nodes/{node}/qemu/{vmid}")
 def destroy(call: Call) -> str:
+    if call.get("skiplock") and not call.is_root:
+        raise invalid({"skiplock": "Only root may use this option."})
     vm = find(call.pve, call.node, call.vmid)
     _check_destroyable(call, vm)
 
@@ -115,14 +116,14 @@ def destroy(call: Call) -> str:
 
 
 def _check_destroyable(call: Call, vm: Vm) -> None:
-    if vm.is_running:
-        raise failed(f"VM {vm.vmid} is running - destroy failed")
     if vm.config.get("protection"):
         raise failed(f"can't remove VM {vm.vmid} - protection mode enabled")
     if f"vm:{vm.vmid}" in call.pve.ha and not call.get("purge"):
         raise failed(
             f"unable to remove VM {vm.vmid} - used in HA resources and purge parameter not set."
         )
+    if vm.is_running:
+        raise failed(f"VM {vm.vmid} is running - destroy failed")
 
 
 async def _remove(call: Call, task: Task) -> None:
@@ -131,8 +132,8 @@ async def _remove(call: Call, task: Task) -> None:
     _check_destroyable(call, vm)
     if not call.get("skiplock"):
         need_unlocked(pve, vm)
-    await task.step("destroy", f"destroy VM {vm.vmid}")
-    owned = pve.storages.of_vm(vm.vmid, vm.node)
+    await task.step("destroy")
+    owned = _owned(call, vm)
     bases = {volume.volid for volume in owned}
     users = [v for v in pve.storages.volumes.values() if v.base in bases and v.vmid != vm.vmid]
     if users:
@@ -141,6 +142,21 @@ async def _remove(call: Call, task: Task) -> None:
         pve.storages.remove(volume)
     pve.vms.drop(vm.key)
     leave_pool(pve, vm.vmid)
+    for key, entry in pve.acl.items():
+        if entry["path"] == f"/vms/{vm.vmid}":
+            pve.acl.drop(key)
+    pve.rights.changed()
     if call.get("purge"):
+        task.log(f"purging VM {vm.vmid} from related configurations..")
         pve.ha.drop(f"vm:{vm.vmid}")
     await pve.machine_gone(vm)
+
+
+def _owned(call: Call, vm: Vm) -> list[Volume]:
+    """The volumes that bear the VM's number: those of its configuration, or all of them."""
+    found = call.pve.storages.of_vm(vm.vmid, vm.node)
+    if call.get("destroy-unreferenced-disks"):
+        return found
+    both = [*vm.config.values(), *(vm.running or {}).values()]
+    named = {str(value).split(",", maxsplit=1)[0] for value in both}
+    return [volume for volume in found if volume.volid in named]

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox import disks
-from talops.lab.proxmox.checks import perm
 from talops.lab.proxmox.drives import format_drive, is_cdrom, is_cloudinit, parse
 from talops.lab.proxmox.errors import failed, invalid
 from talops.lab.proxmox.routing import route
@@ -18,10 +17,8 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.tasks import Task
     from talops.lab.proxmox.volumes import Volume
 
-RIGHT = perm("/vms/{vmid}", "VM.Migrate")
 
-
-@route("GET", "/nodes/{node}/qemu/{vmid}/migrate", "target:str", RIGHT)
+@route("GET", "/nodes/{node}/qemu/{vmid}/migrate")
 def precondition(call: Call) -> dict[str, Any]:
     vm = find(call.pve, call.node, call.vmid)
     local = [volume for _, volume in _local(call.pve, vm)]
@@ -36,13 +33,7 @@ def precondition(call: Call) -> dict[str, Any]:
     }
 
 
-@route(
-    "POST",
-    "/nodes/{node}/qemu/{vmid}/migrate",
-    "target!:str online:bool force:bool with-local-disks:bool targetstorage:str bwlimit:int:0.. "
-    "migration_type=secure|insecure migration_network:str with-conntrack-state:bool",
-    RIGHT,
-)
+@route("POST", "/nodes/{node}/qemu/{vmid}/migrate")
 def migrate(call: Call) -> str:
     vm, target = find(call.pve, call.node, call.vmid), call.params["target"]
     if target == vm.node:

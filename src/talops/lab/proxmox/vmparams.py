@@ -1,35 +1,9 @@
-"""The parameters of a VM: their types, the right that each one needs, the values they take."""
+"""The options of a VM: the right that each one needs, and which change a VM that runs."""
 
 from __future__ import annotations
 
 import re
 
-COMMON = """
-acpi:bool affinity:str agent:str allow-ksm:bool amd-sev:str arch=x86_64|aarch64 args:str audio0:str
-autostart:bool balloon:int:0.. bios=seabios|ovmf boot:str bootdisk:str cdrom:str cicustom:str
-cipassword:str citype=configdrive2|nocloud|opennebula ciupgrade:bool ciuser:str cores:int:1..
-cpu:str cpulimit:num:0..128 cpuunits:int:1..262144 description:str efidisk0:str freeze:bool
-hookscript:str hostpci[n]:str hotplug:str hugepages=any|2|1024 ide[n]:str intel-tdx:str
-ipconfig[n]:str ivshmem:str keephugepages:bool keyboard:str kvm:bool localtime:bool
-lock=backup|clone|create|migrate|rollback|snapshot|snapshot-delete|suspending|suspended
-machine:str memory:str migrate_downtime:num:0.. migrate_speed:int:0.. name:str nameserver:str
-net[n]:str numa:bool numa[n]:str onboot:bool
-ostype=other|wxp|w2k|w2k3|w2k8|wvista|win7|win8|win10|win11|l24|l26|solaris
-parallel[n]:str protection:bool reboot:bool rng0:str sata[n]:str scsi[n]:str
-scsihw=lsi|lsi53c810|virtio-scsi-pci|virtio-scsi-single|megasas|pvscsi searchdomain:str
-serial[n]:str shares:int:0..50000 smbios1:str smp:int:1.. sockets:int:1.. spice_enhancements:str
-sshkeys:str startdate:str startup:str tablet:bool tags:str tdf:bool template:bool tpmstate0:str
-unused[n]:str usb[n]:str vcpus:int:1.. vga:str virtio[n]:str virtiofs[n]:str vmgenid:str
-vmstatestorage:str watchdog:str
-"""
-CREATE = (
-    COMMON
-    + "archive:str bwlimit:int:0.. force:bool ha-managed:bool import-working-storage:str "
-    + "live-restore:bool pool:str start:bool storage:str unique:bool vmid!:int:100..999999999"
-)
-UPDATE = COMMON + (
-    "delete:str digest:str force:bool revert:str skiplock:bool background_delay:int:1..30"
-)
 # Given to a call, and no part of the configuration.
 NOT_CONFIG = frozenset(
     [

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.checks import perm
-from talops.lab.proxmox.drives import is_cdrom, is_drive, parse_drive, parse_size
-from talops.lab.proxmox.errors import failed, missing_vm
+from talops.lab.proxmox.drives import is_drive, parse, parse_drive, parse_size
+from talops.lab.proxmox.errors import failed, invalid, missing_vm
+from talops.lab.proxmox.params import TRUE
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.vmparams import is_online
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
     from talops.lab.proxmox.hypervisor import Hypervisor
 
-AUDIT = perm("/vms/{vmid}", "VM.Audit")
 MIB = 1 << 20
+PRESSURES = tuple(
+    f"pressure{what}{how}" for what in ("cpu", "io", "memory") for how in ("some", "full")
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Vm:
 
     @property
     def cores(self) -> int:
-        return int(self.config.get("cores", 1)) * int(self.config.get("sockets", 1))
+        return _cores(self.config)
 
     @property
     def memory(self) -> int:
@@ -62,17 +64,33 @@ class Vm:
 
     @cached_property
     def _drives(self) -> dict[str, dict[str, str]]:
-        return {k: parse_drive(k, v) for k, v in sorted(self.config.items()) if is_drive(k)}
+        return {k: parse_drive(v) for k, v in sorted(self.config.items()) if is_drive(k)}
 
     @cached_property
-    def resource_json(self) -> str:
-        """Its row among the cluster's resources, but for what changes by itself."""
-        row = summary(self, 0)
-        row |= {"id": f"qemu/{self.vmid}", "type": "qemu", "node": self.node}
-        row |= {"maxcpu": row.pop("cpus"), "template": int(self.is_template)}
-        for key in ("pid", "uptime"):
-            row.pop(key, None)
-        return json.dumps(row, separators=(",", ":"))
+    def facts(self) -> dict[str, Any]:
+        """How it is, but for what changes by itself; to be read only."""
+        config, running = self.running or self.config, self.is_running
+        order = parse(str(config.get("boot", "")), "legacy").get("order", "").split(";")
+        boot = next((parse_drive(config[k]) for k in order if k in config and is_drive(k)), {})
+        used = self.memory // 2 if running else 0
+        data: dict[str, Any] = {
+            "vmid": self.vmid,
+            "name": self.name,
+            "status": "running" if running else "stopped",
+            "cpus": int(config.get("vcpus") or _cores(config)),
+            "maxmem": self.memory,
+            "mem": used,
+            "memhost": used,
+            "maxdisk": parse_size(boot["size"]) if "size" in boot else 0,
+            **dict.fromkeys(("disk", "netin", "netout", "cpu", "uptime"), 0),
+        }
+        if running:
+            data |= {"pid": 10_000 + self.vmid, **dict.fromkeys(PRESSURES, 0)}
+        if self.is_template:
+            data["template"] = 1
+        if any(key.startswith("serial") for key in config):
+            data["serial"] = 1
+        return data | {key: self.config[key] for key in ("tags", "lock") if self.config.get(key)}
 
     def stored(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -88,6 +106,10 @@ class Vm:
     def digest(self) -> str:
         text = json.dumps(self.config, sort_keys=True)
         return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _cores(config: dict[str, Any]) -> int:
+    return int(config.get("cores", 1)) * int(config.get("sockets", 1))
 
 
 def find(pve: Hypervisor, node: str, vmid: int) -> Vm:
@@ -106,63 +128,57 @@ def need_unlocked(pve: Hypervisor, vm: Vm) -> None:
 
 
 def summary(vm: Vm, now: float) -> dict[str, Any]:
-    boot = next((d for d in vm.drives().values() if "size" in d and not is_cdrom(d)), None)
-    data: dict[str, Any] = {
-        "vmid": vm.vmid,
-        "name": vm.name,
-        "status": "running" if vm.is_running else "stopped",
-        "cpus": vm.cores,
-        "maxmem": vm.memory,
-        "mem": vm.memory // 2 if vm.is_running else 0,
-        "maxdisk": parse_size(boot["size"]) if boot else 0,
-        "disk": 0,
-        "diskread": 0,
-        "diskwrite": 0,
-        "netin": 0,
-        "netout": 0,
-        "cpu": 0,
-        "uptime": max(int(now) - vm.since, 1) if vm.is_running else 0,
-    }
-    if vm.is_running:
-        data["pid"] = 10_000 + vm.vmid
-    if vm.is_template:
-        data["template"] = 1
-    for key in ("tags", "lock"):
-        if vm.config.get(key):
-            data[key] = vm.config[key]
+    if not vm.is_running:
+        return dict(vm.facts)
+    return {**vm.facts, "uptime": max(int(now) - vm.since, 1)}
+
+
+def _listed(call: Call, vm: Vm) -> dict[str, Any]:
+    """A host shows no more processors than it has."""
+    data = summary(vm, call.pve.clock.now())
+    if not vm.config.get("vcpus"):
+        data["cpus"] = min(data["cpus"], call.pve.nodes[vm.node].cores)
     return data
 
 
-@route("GET", "/nodes/{node}/qemu", "full:bool")
+def _full(call: Call, vm: Vm) -> dict[str, Any]:
+    """With what only QEMU itself can say."""
+    data = _listed(call, vm)
+    status = "paused" if call.pve.paused(vm.vmid) else data["status"]
+    disks = {"diskread": 0, "diskwrite": 0} if vm.running and vm.drives() else {}
+    return {**data, "qmpstatus": status, **disks}
+
+
+@route("GET", "/nodes/{node}/qemu")
 def list_vms(call: Call) -> list[dict[str, Any]]:
-    now = call.pve.clock.now()
-    return [
-        summary(vm, now)
+    show = _full if call.get("full") else _listed
+    rows = [
+        show(call, vm)
         for vm in call.pve.vms.values()
         if vm.node == call.node and call.may(f"/vms/{vm.vmid}", "VM.Audit")
     ]
+    return call.pve.shuffled(rows)
 
 
-@route("GET", "/nodes/{node}/qemu/{vmid}")
-def index(call: Call) -> list[dict[str, str]]:
-    find(call.pve, call.node, call.vmid)
-    names = ("config", "pending", "status", "snapshot", "clone", "migrate", "resize", "template")
-    return [{"subdir": name} for name in names]
-
-
-@route("GET", "/nodes/{node}/qemu/{vmid}/config", "current:bool snapshot:str", AUDIT)
+@route("GET", "/nodes/{node}/qemu/{vmid}/config")
 def read_config(call: Call) -> dict[str, Any]:
+    if call.get("snapshot") and call.get("current"):
+        problem = "cannot use 'snapshot' parameter with 'current'"
+        raise invalid({"snapshot": problem, "current": problem})
     vm = find(call.pve, call.node, call.vmid)
+    if call.get("snapshot"):
+        raise failed(f"snapshot '{call.params['snapshot']}' does not exist")
     config = vm.running if call.get("current") and vm.running is not None else vm.config
-    return {**config, "digest": vm.digest()}
+    hidden = {"cipassword": "**********"} if config.get("cipassword") else {}
+    return {**config, **hidden, "digest": vm.digest()}
 
 
-@route("GET", "/nodes/{node}/qemu/{vmid}/pending", "", AUDIT)
+@route("GET", "/nodes/{node}/qemu/{vmid}/pending")
 def read_pending(call: Call) -> list[dict[str, Any]]:
     vm = find(call.pve, call.node, call.vmid)
     current = vm.running if vm.running is not None else vm.config
     rows: list[dict[str, Any]] = []
-    for key in sorted({*current, *vm.config}):
+    for key in {*current, *vm.config}:
         row: dict[str, Any] = {"key": key}
         if key in current:
             row["value"] = current[key]
@@ -171,21 +187,29 @@ def read_pending(call: Call) -> list[dict[str, Any]]:
         elif vm.config[key] != current.get(key):
             row["pending"] = vm.config[key]
         rows.append(row)
-    return rows
+    return call.pve.shuffled([*sorted(rows, key=_key), {"key": "digest", "value": vm.digest()}])
 
 
-@route("GET", "/nodes/{node}/qemu/{vmid}/status/current", "", AUDIT)
+def _key(row: dict[str, Any]) -> str:
+    return str(row["key"])
+
+
+@route("GET", "/nodes/{node}/qemu/{vmid}/status/current")
 def read_status(call: Call) -> dict[str, Any]:
     vm = find(call.pve, call.node, call.vmid)
-    data = summary(vm, call.pve.clock.now())
-    managed = f"vm:{vm.vmid}" in call.pve.ha
-    data |= {"qmpstatus": data["status"], "ha": {"managed": int(managed)}}
-    if "agent" in vm.config:
-        data["agent"] = int(str(vm.config["agent"]).startswith(("1", "enabled=1")))
+    data = _full(call, vm)
+    data["ha"] = {"managed": int(f"vm:{vm.vmid}" in call.pve.ha)}
+    vga = parse(str(vm.config["vga"]), "type") if vm.config.get("vga") else None
+    if vga is not None:
+        data["clipboard"] = vga.get("clipboard")
+        if str(vga.get("type", "")).startswith(("virtio", "qxl")):
+            data["spice"] = 1
+    if parse(str(vm.config.get("agent", "0")), "enabled").get("enabled") in TRUE:
+        data["agent"] = 1
     return data
 
 
-@route("GET", "/nodes/{node}/qemu/{vmid}/snapshot", "", AUDIT)
+@route("GET", "/nodes/{node}/qemu/{vmid}/snapshot")
 def list_snapshots(call: Call) -> list[dict[str, Any]]:
     vm = find(call.pve, call.node, call.vmid)
     return [
@@ -196,3 +220,9 @@ def list_snapshots(call: Call) -> list[dict[str, Any]]:
             "running": 1 if vm.is_running else 0,
         }
     ]
+
+
+@route("GET", "/nodes/{node}/qemu/{vmid}/feature")
+def feature(call: Call) -> dict[str, Any]:
+    find(call.pve, call.node, call.vmid)
+    return {"hasFeature": 1, "nodes": list(call.pve.nodes)}

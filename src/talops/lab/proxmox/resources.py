@@ -1,0 +1,99 @@
+"""What pvestatd tells the cluster: rows that are as old as its last round, or that it never made.
+
+Every ten seconds, scaled by `pace` (0: always fresh), it notes how each VM, node and storage is.
+A VM that it has not seen yet has no name, no template flag and the status `unknown`; with the
+fault `no-pvestatd` all are so after five minutes, scaled the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from talops.lab.proxmox.vms import Vm, summary
+
+if TYPE_CHECKING:
+    from talops.lab.proxmox.hypervisor import Hypervisor
+
+ROUND, FORGOTTEN = 10.0, 300.0
+HEAD = ("uptime", "name", "status", "template")
+STATS = ("maxcpu", "cpu", "maxmem", "mem", "maxdisk", "disk", "netin", "netout")
+TAIL = ("diskread", "diskwrite", "memhost")
+
+
+@dataclass
+class Pvestatd:
+    """Its last round: what each VM's record was then, and when it was."""
+
+    seen: dict[str, Vm] = field(default_factory=dict)
+    at: float = -1.0
+
+    def vm(self, pve: Hypervisor, vmid: int) -> Vm | None:
+        """The record as of the last round; nothing for a VM that no round has seen."""
+        self.run(pve)
+        return self.seen.get(str(vmid))
+
+    def run(self, pve: Hypervisor) -> None:
+        """Make the round that is due, unless a fault stopped the daemon."""
+        now = pve.uptime()
+        if pve.faults.standing("no-pvestatd", host=pve.name):
+            if now - self.at >= FORGOTTEN * pve.pace:
+                self.seen = {}
+            return
+        if self.at < 0 or now - self.at >= ROUND * pve.pace:
+            self.seen, self.at = dict(pve.vms.items()), now
+
+
+def vm_row(pve: Hypervisor, vm: Vm) -> dict[str, Any]:
+    """One VM; where it is and its lock and tags are known to all, the rest from pvestatd."""
+    row: dict[str, Any] = {
+        "id": f"qemu/{vm.vmid}",
+        "vmid": vm.vmid,
+        "node": vm.node,
+        "type": "qemu",
+        "status": "unknown",
+    }
+    seen = pve.stats.vm(pve, vm.vmid)
+    if seen is not None and not pve.offline(vm.node):
+        known = summary(seen, pve.clock.now())
+        known |= {"maxcpu": known["cpus"], "template": int(seen.is_template)}
+        known |= {"diskread": 0, "diskwrite": 0}
+        row |= {key: known[key] for key in (*HEAD, *STATS, *TAIL)}
+    row |= {key: vm.config[key] for key in ("lock", "tags") if vm.config.get(key)}
+    return row
+
+
+def storage_row(pve: Hypervisor, name: str, node: str) -> dict[str, Any]:
+    status = pve.storages.status(name, node)
+    row = {
+        "id": f"storage/{node}/{name}",
+        "type": "storage",
+        "node": node,
+        "storage": name,
+        "plugintype": status["type"],
+        "content": pve.mixed(status["content"]),
+        "shared": status["shared"],
+        "status": "unknown",
+    }
+    if status["active"] and not pve.offline(node):
+        row |= {"disk": status["used"], "maxdisk": status["total"], "status": "available"}
+    return row
+
+
+def node_row(pve: Hypervisor, name: str, *, audit: bool = True) -> dict[str, Any]:
+    node = pve.nodes[name]
+    online = not pve.offline(name)
+    row: dict[str, Any] = {
+        "id": f"node/{name}",
+        "type": "node",
+        "node": name,
+        "status": "online" if online else "offline",
+        "level": "",
+    }
+    if not audit:
+        return row
+    row |= {"maxcpu": node.cores, "maxmem": node.memory_gib << 30, "maxdisk": 100 << 30}
+    if online:
+        used = sum(vm.memory for vm in pve.vms.values() if vm.node == name and vm.is_running)
+        row |= {"cpu": 0.01, "mem": used + (2 << 30), "disk": 10 << 30, "uptime": 86_400}
+    return row
