@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,8 @@ from tests.gitops.inventories import GPU, cluster
 from talops.errors import TalopsError
 from talops.gitops import deploykey, flux
 from talops.gitops.addons import wanted
-from talops.gitops.placing import placed
+from talops.gitops.catalog import known
+from talops.gitops.placing import installed, placed
 from talops.gitops.skeleton import skeleton
 from talops.redaction import Secret
 
@@ -45,15 +47,38 @@ def test_what_an_inventory_asks_for(tmp_path: Path, more: str, names: list[str])
 @pytest.mark.parametrize(
     ("more", "names"),
     [
-        ("", ["nvidia-device-plugin"]),
+        ("", ["gpu-operator"]),
         ("addons: {nvidia: false}\n", []),
-        ("addons: {nvidia: true}\n", ["nvidia-device-plugin"]),
+        ("addons: {nvidia: true}\n", ["gpu-operator"]),
     ],
 )
-def test_gpus_bring_the_device_plugin(tmp_path: Path, more: str, names: list[str]) -> None:
+def test_gpus_bring_nvidias_operator(tmp_path: Path, more: str, names: list[str]) -> None:
     """On by itself where GPUs are."""
     found = wanted(cluster(tmp_path, more, nodes=GPU), {})
     assert [a.name for a in found] == names
+
+
+def test_the_operator_takes_what_talos_brings(tmp_path: Path) -> None:
+    """No driver and no toolkit of its own, and a namespace that lets privileged pods in."""
+    (addon,) = wanted(cluster(tmp_path, "", nodes=GPU), {})
+    assert addon.values == {
+        "driver": {"enabled": False},
+        "toolkit": {"enabled": False},
+        "hostPaths": {"driverInstallDir": "/usr/local"},
+    }
+    [place] = addon.own
+    assert place["metadata"]["name"] == known("gpu-operator").namespace
+    assert place["metadata"]["labels"] == {"pod-security.kubernetes.io/enforce": "privileged"}
+    assert known("gpu-operator").version >= "v26.3.1"
+
+
+def test_the_device_plugin_below_talos_1_13(tmp_path: Path) -> None:
+    """There the plugin runs on the GPU nodes, in NVIDIA's own runtime."""
+    old = replace(cluster(tmp_path, "", nodes=GPU), talos_version="v1.12.4")
+    (addon,) = wanted(old, {})
+    assert (addon.name, addon.values["runtimeClassName"]) == ("nvidia-device-plugin", "nvidia")
+    assert [obj["kind"] for obj in addon.own] == ["RuntimeClass"]
+    assert "gpu-1" in str(addon.values["affinity"])
 
 
 def test_credentials_that_are_missing_are_named(tmp_path: Path) -> None:
@@ -94,6 +119,24 @@ def test_a_deploy_key_is_one_that_ssh_reads(tmp_path: Path) -> None:
     assert deploykey.public_part(made, "talops x").split()[:2] == done.stdout.split()[:2]
     with pytest.raises(TalopsError, match="not an OpenSSH private key"):
         deploykey.public_part(Secret("nonsense"), "")
+
+
+@pytest.mark.parametrize(
+    ("hook", "kept"),
+    [
+        (None, True),
+        ("pre-install", True),
+        ("post-install,post-upgrade", True),
+        ("pre-upgrade", False),
+        ("post-delete", False),
+        ("pre-rollback, post-rollback", False),
+    ],
+)
+def test_hooks_of_other_occasions_are_left_out(hook: str | None, kept: bool) -> None:
+    """A job that tidies up after a removal must not run when the chart arrives."""
+    notes = {"annotations": {"helm.sh/hook": hook}} if hook else {}
+    obj = {"kind": "Job", "metadata": {"name": "x", **notes}}
+    assert installed([obj]) == ([obj] if kept else [])
 
 
 def test_namespaces_are_filled_in_where_they_belong() -> None:

@@ -37,7 +37,7 @@ SETTINGS = Ref("v1", "ConfigMap", "cilium-config", "kube-system")
 
 
 async def test_every_addon_arrives_once(scene: Scene, tool: Callable[[str], Path]) -> None:
-    """Charts with the user's values, RuntimeClass, credentials; then nothing is left to do."""
+    """Charts with the user's values, namespaces, credentials; then nothing is left to do."""
     tool("helm")
     await refuse_charts(scene)
     scene.credentials = {
@@ -55,10 +55,13 @@ async def test_every_addon_arrives_once(scene: Scene, tool: Callable[[str], Path
     assert values["hubble"]["enabled"]
     assert values["ipam"]["mode"] == "cluster-pool"
     assert values["k8sServicePort"] == 7445
-    plugin = await scene.get(Ref("apps/v1", "DaemonSet", "nvidia-device-plugin", "kube-system"))
-    assert plugin
-    assert plugin["spec"]["template"]["spec"]["runtimeClassName"] == "nvidia"
-    assert await scene.get(Ref("node.k8s.io/v1", "RuntimeClass", "nvidia"))
+    assert await scene.get(Ref("apps/v1", "Deployment", "gpu-operator", "gpu-operator"))
+    place = await scene.get(Ref("v1", "Namespace", "gpu-operator"))
+    assert place
+    assert place["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
+    told = await scene.get(Ref("v1", "ConfigMap", "gpu-operator-config", "gpu-operator"))
+    assert told
+    assert json.loads(told["data"]["values"])["hostPaths"] == {"driverInstallDir": "/usr/local"}
     held = await scene.get(Ref("v1", "Secret", "proxmox-csi-plugin", "csi-proxmox"))
     assert held
     config = json.loads(base64.b64decode(held["data"]["config.yaml"]))
@@ -66,8 +69,8 @@ async def test_every_addon_arrives_once(scene: Scene, tool: Callable[[str], Path
 
     nas = await scene.get(Ref("v1", "Secret", "truenas-api", "democratic-csi"))
     assert nas
-    told = {key: base64.b64decode(value).decode() for key, value in nas["data"].items()}
-    assert told == {"api-key": "1-abcdefgh", "url": "https://nas.example", "pool": "tank"}
+    opened = {key: base64.b64decode(value).decode() for key, value in nas["data"].items()}
+    assert opened == {"api-key": "1-abcdefgh", "url": "https://nas.example", "pool": "tank"}
 
     before = await versions(scene, KINDS)
     assert "Secret democratic-csi/truenas-api" in before

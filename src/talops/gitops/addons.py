@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
 from talops.gitops.flux import namespace, secret
+from talops.inventory.support import knows_cdi
 from talops.redaction import Secret
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def wanted(cluster: Cluster, credentials: Mapping[str, Secret]) -> list[Addon]:
     if cluster.addons.metrics_server:
         found.append(Addon("metrics-server", "metrics-server"))
     if _nvidia(cluster):
-        found.append(_device_plugin(cluster))
+        cdi = knows_cdi(cluster.talos_version)
+        found.append(_gpu_operator() if cdi else _device_plugin(cluster))
     if cluster.addons.proxmox_csi:
         config = _proxmox_config(cluster, credentials, "proxmox_csi")
         own = (namespace(CSI_NAMESPACE), secret(CSI_SECRET, config, CSI_NAMESPACE))
@@ -108,7 +110,24 @@ def _gpu_nodes(cluster: Cluster) -> list[str]:
     ]
 
 
+def _gpu_operator() -> Addon:
+    """Driver and toolkit are extensions of Talos; the operator finds them where Talos has them.
+
+    It looks for the GPUs itself, by their PCI vendor, so it needs no list of nodes.
+    """
+    name = "gpu-operator"
+    values: dict[str, Any] = {
+        "driver": {"enabled": False},
+        "toolkit": {"enabled": False},
+        "hostPaths": {"driverInstallDir": "/usr/local"},
+    }
+    place = namespace(name)
+    place["metadata"]["labels"] = {"pod-security.kubernetes.io/enforce": "privileged"}
+    return Addon(name, name, values, own=(place,))
+
+
 def _device_plugin(cluster: Cluster) -> Addon:
+    """Below Talos 1.13, GPUs reach pods by NVIDIA's own container runtime."""
     values: dict[str, Any] = {"runtimeClassName": RUNTIME_CLASS}
     if nodes := _gpu_nodes(cluster):
         term = {"key": "kubernetes.io/hostname", "operator": "In", "values": nodes}

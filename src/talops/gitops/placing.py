@@ -1,4 +1,4 @@
-"""Fill in the namespace that charts leave to `helm install`, because talops applies objects."""
+"""What `helm install` does besides applying: it sets namespaces and holds back hooks."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ _CLUSTER_WIDE = {
     "ValidatingWebhookConfiguration",
 }
 
+_HOOK = "helm.sh/hook"
+_OF_AN_INSTALL = {"pre-install", "post-install"}
+
 
 def placed(objects: list[Object], namespace: str) -> list[Object]:
     return [_placed(obj, namespace) for obj in objects]
@@ -37,3 +40,13 @@ def _placed(obj: Object, namespace: str) -> Object:
     if wide or obj["metadata"].get("namespace"):
         return obj
     return {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
+
+
+def installed(objects: list[Object]) -> list[Object]:
+    """Without the hooks of upgrades and removals: applied plainly, those would run at once."""
+    return [obj for obj in objects if not (hooks := _hooks(obj)) or hooks & _OF_AN_INSTALL]
+
+
+def _hooks(obj: Object) -> set[str]:
+    text = (obj["metadata"].get("annotations") or {}).get(_HOOK) or ""
+    return {part.strip() for part in str(text).split(",") if part.strip()}

@@ -263,7 +263,7 @@ class Addons(Section):
 
     metrics_server: bool = Field(False, description="metrics-server.")
     nvidia: bool | None = Field(
-        None, description="NVIDIA device plugin; default: true if a node has GPUs."
+        None, description="NVIDIA GPUs for pods; default: true if a node has GPUs."
     )
     proxmox_csi: bool = Field(False, description="Credentials secret for the Proxmox CSI plugin.")
     proxmox_ccm: bool = Field(False, description="Credentials secret for the Proxmox CCM.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from talops.gitops.addons import wanted
 from talops.gitops.catalog import source
-from talops.gitops.placing import placed
+from talops.gitops.placing import installed, placed
 from talops.kube.objects import read_manifest
 from talops.pipeline.stage import Absent
 from talops.stages.helm import render
@@ -91,4 +91,5 @@ class Addons:
         text = content.decode(errors="replace")
         if chosen.is_chart:
             text = await render(self._site, chosen, content, addon.values, addon.user_values)
-        return [*addon.own, *placed(read_manifest(text, chosen.url), chosen.namespace)]
+        objects = installed(read_manifest(text, chosen.url))
+        return [*addon.own, *placed(objects, chosen.namespace)]

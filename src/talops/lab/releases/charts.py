@@ -41,6 +41,7 @@ data:
 WORKLOADS = {
     "cilium": (("DaemonSet", "cilium"), ("Deployment", "cilium-operator")),
     "metrics-server": (("Deployment", "metrics-server"),),
+    "gpu-operator": (("Deployment", "gpu-operator"),),
     "nvidia-device-plugin": (("DaemonSet", "nvidia-device-plugin"),),
 }
 

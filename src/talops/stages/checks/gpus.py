@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.inventory.support import knows_cdi
 from talops.pipeline.checks import failed, passed, skipped, unproven
 from talops.stages.checks import workloads
 
@@ -40,6 +41,11 @@ def judge(cluster: Cluster, seen: Mapping[str, Object], *, run: bool) -> list[Fi
             found.append(unproven(f"no {RESOURCE} yet: {workloads.NO_CONTROLLERS}", node.name))
         else:
             what = f"{have} {RESOURCE}, the inventory gives it {len(node.gpus)}"
-            hint = "look at the device plugin: kubectl -n kube-system get pods -o wide"
-            found.append(failed(what, node.name, hint))
+            found.append(failed(what, node.name, _hint(cluster)))
     return found
+
+
+def _hint(cluster: Cluster) -> str:
+    if knows_cdi(cluster.talos_version):
+        return "look at NVIDIA's operator: kubectl -n gpu-operator get pods -o wide"
+    return "look at the device plugin: kubectl -n kube-system get pods -o wide"
