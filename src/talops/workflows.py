@@ -134,6 +134,7 @@ def _bring_up(
         *(on_proxmox if cluster.proxmox else storage),
         Later("apply-config", parts.apply_config),
         Later("bootstrap", found),
+        Later("workers", parts.workers),
         Later("kubeconfig", parts.kubeconfig),
         Later("addons", parts.addons),
         Later("gitops", parts.gitops),
@@ -185,6 +186,11 @@ class _Parts:
         from talops.stages.bootstrap import Bootstrap
 
         return Bootstrap(self.site, self.secrets, self.report("bootstrap"))
+
+    def workers(self) -> AnyStage:
+        from talops.stages.workers import Workers
+
+        return Workers(self.site, self.secrets, self.report("workers"))
 
     def kubeconfig(self) -> AnyStage:
         from talops.stages.kubeconfig import FetchKubeconfig

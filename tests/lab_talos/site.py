@@ -23,6 +23,7 @@ from talops.stages.bundle import SecretsFile
 from talops.stages.kubeconfig import FetchKubeconfig
 from talops.stages.site import Limits, Site
 from talops.stages.verify import Verify
+from talops.stages.workers import Workers
 
 if TYPE_CHECKING:
     from talops.events import Event
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from talops.machineconfig.bundle import Bundle
     from talops.pipeline.result import RunResult
 
-STAGES = (ApplyConfig, Bootstrap, FetchKubeconfig, Verify)
+STAGES = (ApplyConfig, Bootstrap, Workers, FetchKubeconfig, Verify)
 QUICK = Limits(boot=60.0, install=60.0, etcd=60.0, kubernetes=120.0, interval=0.1)
 
 
@@ -43,8 +44,8 @@ class NodeSite:
         self.root = folder / "site"
         self.events: list[Event] = []
 
-    async def start(self, *names: str) -> None:
-        await self.lab.start(*names)
+    async def start(self, *names: str, **overrides: Any) -> None:
+        await self.lab.start(*names, **overrides)
         self.write(self.root)
 
     def write(self, root: Path) -> None:

@@ -14,12 +14,12 @@ from talops.inventory.sections import Addons
 from talops.redaction import Redactor, Secret
 from talops.stages.addons import Addons as AddonStage
 from talops.stages.addons import Facts as AddonFacts
-from talops.stages.apply_config import NodeFacts
 from talops.stages.drift import files, kubernetes, proxmox, talos
 from talops.stages.drift.model import Difference, LayerDrift, looked, masked
 from talops.stages.drift.repair import GentleAddons, quiet_nodes, repairable, taint_of
 from talops.stages.drift.values import leaves
 from talops.stages.fleet import Configured, Waiting
+from talops.stages.node_facts import NodeFacts
 from talops.stages.objects import Look
 from talops.talos.calls.machine import ApplyMode
 from talops.tofu.judge import Cause, Judged

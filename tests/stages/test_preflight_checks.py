@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from talops.events import Event
     from talops.pipeline.checks import Finding
+    from talops.stages.fleet import State
 
 SILENT = Silent(UnreachableError("connection refused"))
 
@@ -64,10 +65,11 @@ def test_who_answers(
     assert found == (expected if inventory == "ha" else expected * len(cluster.nodes))
 
 
-def test_a_worker_of_metal_may_wait_for_a_control_plane(example: Example) -> None:
-    """It is silent until one has its config, which `up` gives it: no reason to refuse that."""
+@pytest.mark.parametrize("plane", [Waiting(), Configured("", None)], ids=["new", "configured"])
+def test_a_worker_of_metal_may_wait_for_etcd(example: Example, plane: State) -> None:
+    """It is silent until `up` has founded etcd, behind a VIP at least: no reason to refuse that."""
     cluster = replace(example("ha"), proxmox=None)
-    planes = {node.name: Waiting() for node in cluster.control_planes}
+    planes = {node.name: plane for node in cluster.control_planes}
     seen = {node.name: planes.get(node.name, SILENT) for node in cluster.nodes}
     assert len(seen) > len(planes)
     found = addresses.judge(cluster, seen, founded=False)

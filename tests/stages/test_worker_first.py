@@ -56,9 +56,9 @@ def planned(site: NodeSite) -> list[tuple[str, str]]:
 
 
 async def test_the_next_run_brings_it_back(site: NodeSite) -> None:
-    """The control plane gets its config first, the worker speaks then, and has what it needs."""
+    """The control plane is configured, etcd is founded, and the worker speaks and has it all."""
     site.lab.host.faults.clear("cp-1")
-    again = await site.run("apply-config", QUICK)
+    again = await site.run("workers", QUICK)
     assert again.error is None, again.error
     assert planned(site) == [("install", "cp-1"), ("await", "w-1")]
 
@@ -68,7 +68,7 @@ async def test_an_inventory_that_changed_meanwhile(site: NodeSite) -> None:
     site.lab.host.faults.clear("cp-1")
     nodes = site.root / "nodes.yaml"
     nodes.write_text(nodes.read_text().replace("name: w-1,", "name: w-1, labels: {zone: b},"))
-    again = await site.run("apply-config", QUICK)
+    again = await site.run("workers", QUICK)
     assert again.error is None, again.error
     worker = site.lab.node("w-1")
     assert worker.config
@@ -82,7 +82,7 @@ async def test_a_worker_that_lost_its_disk_meanwhile(site: NodeSite) -> None:
     await site.lab.host.destroy(machine.uuid)
     site.lab.host.faults.set("w-1", Faults(slow_boot=2.0))
     await site.lab.host.power_on(machine)
-    again = await site.run("apply-config", QUICK)
+    again = await site.run("workers", QUICK)
     assert again.error is None, again.error
 
 
@@ -97,6 +97,6 @@ async def test_a_worker_that_lost_its_disk_meanwhile(site: NodeSite) -> None:
 async def test_a_control_plane_that_still_fails(site: NodeSite, faults: Faults, words: str) -> None:
     """It is the one that is named, whoever else waits for it."""
     site.lab.host.faults.set("cp-1", faults)
-    again = await site.run("apply-config", SHORT)
+    again = await site.run("workers", SHORT)
     assert words in str(again.error)
     assert "cp-1" in str(again.error)

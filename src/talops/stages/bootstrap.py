@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from talops.errors import ConflictError, TalopsError, UnreachableError
 from talops.files import PRIVATE, write_atomic
 from talops.pipeline.stage import Absent, Change
-from talops.stages.fleet import Fleet, named
+from talops.stages.fleet import ETCD_DATA, Fleet, named
 from talops.talos.errors import AlreadyDoneError, MaintenanceModeError, PreconditionError
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from talops.stages.bundle import SecretsFile
     from talops.stages.site import Site
 
-DATA = "/var/lib/etcd/member"
 RECORD = ".talops/bootstrap.json"
 RESTORE = (
     "restore a snapshot: talops recover --from-snapshot FILE; or, if it may start empty: "
@@ -181,7 +180,7 @@ class Bootstrap:
     async def _asked(self, fleet: Fleet, node: Node) -> Plane:
         async with fleet.talos(node) as talos:
             try:
-                has_data = await talos.files.exists(DATA)
+                has_data = await talos.files.exists(ETCD_DATA)
                 services = {service.id: service for service in await talos.services.list()}
                 etcd = services.get("etcd")
                 if etcd is None or etcd.state != "Running":

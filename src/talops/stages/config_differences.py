@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from talops.machineconfig import yamltext
+from talops.machineconfig.effects import reboot_needed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from talops.machineconfig.generate import MachineConfig
 
 
@@ -29,6 +32,25 @@ def differing(running: str, wanted: MachineConfig) -> tuple[str, ...]:
         for name in different
         for part in (_sections(now.get(name), then.get(name)) if name == "v1alpha1" else [name])
     )
+
+
+def waiting_for_reboot(running: str, wanted: MachineConfig, talos_version: str) -> tuple[str, ...]:
+    """What a node of this version would take live and use only after a reboot."""
+    if not running:
+        return ()
+    now = [d for d in yamltext.load_all(running, where="machine config") if isinstance(d, dict)]
+    return reboot_needed(now, wanted.documents, talos_version)
+
+
+def install_target(documents: Sequence[Mapping[str, Any]]) -> str:
+    """The disk, or what selects it, in either shape of the config; empty: not said."""
+    for document in documents:
+        if document.get("kind") == "UnattendedInstallConfig":
+            selector = (document.get("provisioning") or {}).get("diskSelector") or {}
+            return str(selector.get("match") or "")
+        if install := (document.get("machine") or {}).get("install"):
+            return str(install.get("disk") or install.get("diskSelector") or "")
+    return ""
 
 
 def _documents(text: str) -> dict[str, object]:

@@ -26,7 +26,7 @@ from talops.talos.errors import (
 from talops.talos.kinds import CONFIG_ID, MACHINE_CONFIG, MACHINE_ID, MACHINE_STATUS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from talops.inventory.model import Node
     from talops.machineconfig.bundle import Bundle
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from talops.talos.transport import Link
 
 AT_ONCE = 50
+ETCD_DATA = "/var/lib/etcd/member"
 # Seconds in which a connection is shared. Later ones make their own: this one may be hanging.
 MOMENT = 2.0
 
@@ -118,6 +119,24 @@ class Fleet:
                 ) from error
         return Configured(config or "", status)
 
+    async def has_etcd(self, planes: Sequence[Node]) -> bool:
+        """Whether etcd was ever founded on one of these; one that cannot be asked may have it.
+
+        As long as it was not, workers can be silent for good reason: Talos opens a worker's API
+        with a certificate that a control plane signs, and the worker may know control planes by
+        the cluster's endpoint only, a VIP that needs etcd.
+        """
+        return any(await asyncio.gather(*map(self._has_etcd, planes)))
+
+    async def _has_etcd(self, node: Node) -> bool:
+        async with self._gate, self.talos(node) as talos:
+            try:
+                return await talos.files.exists(ETCD_DATA)
+            except MaintenanceModeError:
+                return False
+            except TalopsError:
+                return True
+
     async def look_at_all(self, nodes: Iterable[Node]) -> dict[str, State]:
         listed = list(nodes)
         states = await asyncio.gather(*(self.look(node) for node in listed))
@@ -151,15 +170,6 @@ class _Borrowed(Talos):
         shared, self._shared = self._shared, None
         if shared:
             shared.one_less()
-
-
-def nobody_signs(planes: Iterable[Node], states: Mapping[str, object]) -> bool:
-    """Whether no control plane has its config yet, so that workers can be silent for good reason.
-
-    Talos opens a worker's API with a certificate that a control plane signs: a worker that got its
-    config before any of them did waits for that, and only their config brings it back.
-    """
-    return all(isinstance(states.get(plane.name), Waiting) for plane in planes)
 
 
 def all_answer(nodes: Sequence[Node], states: dict[str, State]) -> None:

@@ -41,7 +41,7 @@ async def _back(fleet: Fleet, node: Node, limits: Limits, report: Report) -> Non
             return NotYet(state.error.what)
         status = state.status if isinstance(state, Configured) else None
         if status and not status.ready:
-            return NotYet(status.unmet[0][1] if status.unmet else status.stage)
+            return NotYet(status.reasons or status.stage)
         return Ready(None)
 
     await wait_for(

@@ -235,13 +235,10 @@ class Provision:
         )
 
     async def _excused(self, fleet: Fleet, node: Node) -> bool:
-        """A worker of an earlier run that only the next stage can bring to speak."""
-        from talops.stages.fleet import nobody_signs
-
+        """A worker of an earlier run that only the stages after this one can bring to speak."""
         if node.controller or node.name in self._new:
             return False
-        planes = self._site.cluster.control_planes
-        return nobody_signs(planes, await fleet.look_at_all(planes))
+        return not await fleet.has_etcd(self._site.cluster.control_planes)
 
 
 def _summary(judged: Sequence[Judged]) -> str:

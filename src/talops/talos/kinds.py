@@ -45,6 +45,11 @@ class MachineStatus:
     ready: bool
     unmet: tuple[tuple[str, str], ...]
 
+    @property
+    def reasons(self) -> str:
+        """Every condition by name with its reason; empty when nothing is unmet."""
+        return "; ".join(f"{name}: {reason}" for name, reason in self.unmet)
+
 
 @dataclass(frozen=True)
 class BlockDisk:

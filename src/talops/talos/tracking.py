@@ -75,6 +75,6 @@ async def _running(talos: Talos) -> Ready[MachineStatus] | NotYet:
     if status is None:
         return NotYet("the node does not know its stage yet")
     if status.stage != "running" or not status.ready:
-        unmet = "; ".join(f"{name}: {reason}" for name, reason in status.unmet)
-        return NotYet(f"stage {status.stage}" + (f" ({unmet})" if unmet else ""))
+        reasons = f" ({status.reasons})" if status.unmet else ""
+        return NotYet(f"stage {status.stage}{reasons}")
     return Ready(status)

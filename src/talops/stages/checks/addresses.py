@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from talops.errors import DeniedError, NotReadyError, TalopsError, UnreachableError
 from talops.pipeline.checks import failed, from_error, passed, skipped, warning
 from talops.stages.bootstrap import RECORD
-from talops.stages.fleet import Configured, Silent, Waiting, nobody_signs
+from talops.stages.fleet import Configured, Silent, Waiting
 from talops.talos.client import Talos
 from talops.talos.credentials import Maintenance
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Seen = State | TalopsError
 
 LATE = (
-    "fine if an earlier run gave it its config: it answers once a control plane has its own; "
+    "fine if an earlier run gave it its config: it answers once etcd runs; "
     "else boot it from the Talos image"
 )
 
@@ -64,7 +64,7 @@ async def _stranger(node: Node) -> Seen:
 def judge(cluster: Cluster, seen: Mapping[str, Seen], *, founded: bool) -> list[Finding]:
     found = [from_error(error) for error in seen.values() if isinstance(error, TalopsError)]
     silent = [name for name, state in seen.items() if isinstance(state, Silent)]
-    late = [] if founded else _late(cluster, silent, seen)
+    late = [] if founded else _late(cluster, silent)
     found += [warning("does not answer yet", name, LATE) for name in late]
     silent = [name for name in silent if name not in late]
     found += _lost(silent) if founded else _not_there_yet(cluster, silent)
@@ -77,9 +77,10 @@ def judge(cluster: Cluster, seen: Mapping[str, Seen], *, founded: bool) -> list[
     return found
 
 
-def _late(cluster: Cluster, silent: list[str], seen: Mapping[str, Seen]) -> list[str]:
-    """Workers of metal that may have their config, where no control plane has one."""
-    if cluster.proxmox or not nobody_signs(cluster.control_planes, seen):
+def _late(cluster: Cluster, silent: list[str]) -> list[str]:
+    """Workers of metal that may have their config and wait for etcd, to reach a control plane."""
+    planes = {node.name for node in cluster.control_planes}
+    if cluster.proxmox or planes & set(silent):
         return []
     return silent
 

@@ -32,10 +32,8 @@ def judge(statuses: Mapping[str, MachineStatus | None]) -> list[Finding]:
         elif status.stage != "running":
             found.append(failed(f"Talos on {name} is {status.stage}", hint=hint))
         elif not status.ready:
-            why = "; ".join(f"{condition}: {reason}" for condition, reason in status.unmet)
-            found.append(
-                failed(f"Talos on {name} is not ready: {why or 'no reason given'}", hint=hint)
-            )
+            why = status.reasons or "no reason given"
+            found.append(failed(f"Talos on {name} is not ready: {why}", hint=hint))
     if statuses and not found:
         found.append(passed(f"Talos runs and is ready on {len(statuses)} nodes"))
     return found

@@ -9,7 +9,7 @@ from talops.errors import TalopsError
 from talops.kube.objects import Ref
 from talops.pipeline.stage import Change, Reporter
 from talops.stages.addons import Addons
-from talops.stages.apply_config import UPDATE, ApplyConfig
+from talops.stages.apply_config import ApplyConfig
 from talops.stages.bundle import SecretsFile
 from talops.stages.checks.nodes import wrong_labels, wrong_taints
 from talops.stages.checks.reach import Reach
@@ -18,6 +18,7 @@ from talops.stages.drift.kubernetes import LABEL, TAINT
 from talops.stages.drift.proxmox import FOREIGN
 from talops.stages.drift.talos import only
 from talops.stages.gitops import GitOps
+from talops.stages.node_facts import UPDATE
 from talops.stages.provision import Provision
 from talops.stages.storage import Storage
 from talops.tofu.rules import Effect
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from talops.kube.objects import Object
     from talops.pipeline.session import Recorder
     from talops.pipeline.stage import AnyStage
-    from talops.stages import addons, apply_config, gitops, provision
+    from talops.stages import addons, gitops, node_facts, provision
     from talops.stages.drift.model import Difference, LayerDrift
     from talops.stages.objects import ObjectChange
     from talops.stages.site import Site
@@ -118,7 +119,7 @@ class OnlineProvision(Provision):
 class OnlineConfig(ApplyConfig):
     """Only configs that their node takes without a reboot."""
 
-    def plan(self, facts: apply_config.Facts) -> list[apply_config.ConfigChange]:
+    def plan(self, facts: node_facts.Facts) -> list[node_facts.ConfigChange]:
         changes = super().plan(facts)
         return [c for c in changes if c.action == UPDATE and not c.reboots]
 

@@ -13,14 +13,13 @@ from talops.stages.apply_config import ApplyConfig
 from talops.stages.drift.model import Difference, LayerDrift, absent
 from talops.stages.drift.values import leaves
 from talops.stages.fleet import Configured, Fleet, Silent, Waiting
-from talops.talos.calls.machine import ApplyMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from talops.pipeline.stage import Reporter
-    from talops.stages.apply_config import NodeFacts
     from talops.stages.bundle import SecretsFile
+    from talops.stages.node_facts import NodeFacts
     from talops.stages.site import Site
 
 LAYER = "talos"
@@ -69,7 +68,7 @@ def judge(name: str, seen: NodeFacts, wanted: str) -> list[Difference]:
         return [Difference(LAYER, name, "config", "its own", actual, "restarts", command)]
     if seen.same or not isinstance(seen.state, Configured):
         return []
-    restarts = seen.effect is ApplyMode.REBOOT
+    restarts = seen.reboots
     impact = "restarts" if restarts else "online"
     rows = leaves(seen.state.config, wanted) or [("config", "its own", "another")]
     return [

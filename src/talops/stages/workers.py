@@ -1,0 +1,71 @@
+"""Stage `workers`: every worker runs its config, once there is an etcd that it can join.
+
+Most got their config from `apply-config` and are only waited for. A worker that was silent then,
+because it had its config from an earlier run, gets what it lacks as soon as it speaks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.pipeline.stage import Absent
+from talops.stages.fleet import Silent
+from talops.stages.node_configs import NodeConfigs
+from talops.stages.node_facts import change_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.inventory.model import Node
+    from talops.pipeline.stage import Reporter
+    from talops.stages.bundle import SecretsFile
+    from talops.stages.node_facts import ConfigChange, NodeFacts
+    from talops.stages.site import Site
+
+
+@dataclass(frozen=True)
+class Facts:
+    nodes: Mapping[str, NodeFacts]
+    # Those that `apply-config` could not give anything to: they were silent when the run began.
+    late: frozenset[str]
+
+
+class Workers:
+    name = "workers"
+    independent = True
+
+    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
+        self._site = site
+        self._secrets = secrets
+        self._configs = NodeConfigs(site, secrets, report)
+        self._late: frozenset[str] | None = None
+        # What the last look saw, of workers that nothing was done to since.
+        self._seen: dict[str, NodeFacts] = {}
+
+    @property
+    def _nodes(self) -> list[Node]:
+        return [node for node in self._site.chosen if not node.controller]
+
+    async def observe(self) -> Facts | Absent:
+        if await self._secrets.read() is None:
+            return Absent("configure", "the cluster has no secrets yet")
+        states = await (await self._configs.fleet()).look_at_all(self._nodes)
+        if self._late is None:
+            self._late = frozenset(name for name, s in states.items() if isinstance(s, Silent))
+        self._seen = await self._configs.facts(self._nodes, states)
+        return Facts(dict(self._seen), self._late)
+
+    def plan(self, facts: Facts) -> list[ConfigChange]:
+        """`apply-config` answers for the others."""
+        wanted = [change_for(name, s) for name, s in facts.nodes.items() if name in facts.late]
+        return [change for change in wanted if change]
+
+    async def apply(self, change: ConfigChange) -> None:
+        self._seen.pop(change.target, None)
+        await self._configs.bring(change)
+
+    async def verify(self) -> None:
+        left = [n for n in self._nodes if not self._configs.settled(n, self._seen.get(n.name))]
+        await asyncio.gather(*(self._configs.wait(node) for node in left))
