@@ -14,9 +14,11 @@ from talops.tofu.judge import judge
 from talops.tofu.plan import read_plan
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tests.lab.proxmox.conftest import Pve
+    from tests.lab.proxmox.opentofu import Tofu
     from tests.real_provider import Programs
 
     from talops.tofu.judge import Judged
@@ -170,22 +172,33 @@ def texts(*, changed: bool) -> str:
 
 
 def _text(name: str, *, changed: bool) -> str:
+    return one(name, NUMBERS[name], *(ROWS[name][0] if changed else ()))
+
+
+def one(name: str, number: int, *changes: tuple[str, str]) -> str:
+    """The VM under that name, with pieces of its text replaced."""
     text = VM.replace("LABEL", name)
-    for old, new in ROWS[name][0] if changed else ():
+    for old, new in changes:
         assert old in text, f"{name}: {old!r} is not in the VM"
         text = text.replace(old, new)
-    number = NUMBERS[name]
     return text.replace("NUMBER", str(number)).replace("TWO", f"{number - 200:02X}")
 
 
-def effects(judged: list[Judged]) -> dict[str, str]:
-    return {one.address.rpartition(".")[2]: str(one.effect) for one in judged}
+def effects(found: list[Judged]) -> dict[str, str]:
+    return {each.address.rpartition(".")[2]: str(each.effect) for each in found}
 
 
 def powered(pve: Pve) -> set[str]:
     """Tasks that take a VM down, by their ids."""
     tasks = pve.world.proxmox.hypervisors["pve"].tasks.table.values()
     return {task.upid for task in tasks if task.kind in POWER}
+
+
+async def judged(tofu: Tofu, attached: Mapping[int, frozenset[str]]) -> dict[str, str]:
+    """What the judge says of the plan that is saved as `plan`."""
+    await tofu.must("plan", "-out=plan")
+    plan = read_plan(json.loads(await tofu.must("show", "-json", "plan")))
+    return effects(judge(plan, attached))
 
 
 async def test_the_judge_says_what_the_provider_does(tmp_path: Path, programs: Programs) -> None:
@@ -200,13 +213,48 @@ async def test_the_judge_says_what_the_provider_does(tmp_path: Path, programs: P
         assert await tofu.changes() == {}
         main.write_text(texts(changed=True))
         before = powered(pve)
-        await tofu.must("plan", "-out=plan")
-        plan = read_plan(json.loads(await tofu.must("show", "-json", "plan")))
         attached = {number: frozenset({"scsi0"}) for number in NUMBERS.values()}
         expected = {name: effect for name, (_, effect) in ROWS.items()}
-        assert effects(judge(plan, attached)) == expected
+        assert await judged(tofu, attached) == expected
         await tofu.must("apply", "plan")
         down = {upid.split(":")[6] for upid in powered(pve) - before}
         happened = {n: RESTARTS if str(i) in down else ONLINE for n, i in NUMBERS.items()}
         assert happened == expected
         assert await tofu.changes() == {}
+
+
+def disks(pve: Pve, number: int) -> dict[str, str]:
+    """Slot → volume, the unused ones too."""
+    config = pve.world.proxmox.hypervisors["pve"].vms[str(number)].config
+    slots = (key for key in config if key.startswith(("scsi", "unused")) and key != "scsihw")
+    return {slot: str(config[slot]).partition(",")[0] for slot in slots}
+
+
+TWO_DISKS = (NET, SECOND_DISK + NET)
+GROWN = ("size         = 2", "size         = 3")
+IN_FRONT = ("  disk {\n", f"{SECOND_DISK}  disk {{\n")
+
+
+async def test_the_disks_that_the_provider_takes_away(tmp_path: Path, programs: Programs) -> None:
+    """Why the judge is as strict as it is: none of these says so in the plan that people read."""
+    directory = tmp_path / "tf"
+    directory.mkdir()
+    main = directory / "main.tf"
+    gone, before = one("gone", 202, TWO_DISKS), one("in-front", 203)
+    main.write_text(COMMON + one("foreign", 201) + gone + before)
+    async with running(tmp_path / "lab", SPEC) as pve:
+        tofu = await initialised(pve.world, directory, programs)
+        await tofu.apply()
+        await pve.call("PUT", "/nodes/pve/qemu/201/config", scsi5="local-lvm:1")
+        assert await tofu.changes() == {}, "a disk of somebody else is not in the plan"
+        foreign, in_front = one("foreign", 201, GROWN), one("in-front", 203, IN_FRONT)
+        main.write_text(COMMON + foreign + one("gone", 202) + in_front)
+        attached = {number: frozenset({*disks(pve, number)}) for number in (201, 202, 203)}
+        removes = dict.fromkeys(("foreign", "gone", "in-front"), "removes a disk")
+        volumes = {number: disks(pve, number) for number in (201, 202)}
+        assert await judged(tofu, attached) == removes
+        await tofu.must("apply", "plan")
+        assert disks(pve, 201)["unused0"] == volumes[201]["scsi5"]
+        assert disks(pve, 202)["unused0"] == volumes[202]["scsi1"]
+        shared = disks(pve, 203)
+        assert shared["scsi0"] == shared["scsi1"], "one volume in two slots"

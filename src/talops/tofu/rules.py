@@ -73,7 +73,7 @@ def effect_of(difference: Difference, before: dict[str, Any], after: dict[str, A
 
 def _disk(difference: Difference, before: dict[str, Any], after: dict[str, Any]) -> Effect:
     slot = difference.path[1] if len(difference.path) > 1 else ""
-    if slot not in slots(after):
+    if slot not in slots(after) or _takes_over(slot, before, after):
         return Effect.REMOVES_DISK
     if slot not in slots(before):
         return Effect.ONLINE
@@ -81,6 +81,24 @@ def _disk(difference: Difference, before: dict[str, Any], after: dict[str, Any])
     if leaf == "size":
         return _resize(difference, after)
     return Effect.ONLINE if leaf in DISK_ONLINE else Effect.RESTARTS
+
+
+def _takes_over(slot: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Whether the slot gets the volume of another one: bpg/proxmox matches disk blocks by position,
+    so a block in front of others takes what the first of them had.
+    """
+    had, gets = _volumes(before), _volumes(after).get(slot)
+    own = had.get(slot)
+    if own and gets and own[1] == gets[1]:  # a disk that moves keeps its name in the plan
+        return False
+    return gets in [volume for other, volume in had.items() if other != slot]
+
+
+def _volumes(values: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Slot → storage and volume, as far as they are known."""
+    disks = [d for d in values.get("disk") or [] if isinstance(d, dict)]
+    known = (d for d in disks if d.get("interface") and d.get("path_in_datastore"))
+    return {d["interface"]: (str(d.get("datastore_id")), d["path_in_datastore"]) for d in known}
 
 
 def _resize(difference: Difference, after: dict[str, Any]) -> Effect:
