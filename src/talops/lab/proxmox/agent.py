@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox.drives import parse
 from talops.lab.proxmox.errors import failed
+from talops.lab.proxmox.params import TRUE
 from talops.lab.proxmox.power import describe
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.vms import Vm, find
@@ -23,13 +24,14 @@ HEAD = 64 << 10
 
 def _answering(call: Call) -> tuple[Vm, Machine]:
     vm = find(call.pve, call.node, call.vmid)
-    if not parse(str(vm.config.get("agent", "0")), "enabled").get("enabled") == "1":
+    if "agent" not in vm.config:
         raise failed("No QEMU guest agent configured")
     if not vm.is_running:
         raise failed(f"VM {vm.vmid} is not running")
     machine = describe(call.pve, vm)
+    channel = parse(str(vm.config["agent"]), "enabled").get("enabled") in TRUE
     booted = [disk.image for disk in machine.disks if disk.image] + [machine.cdrom]
-    if not any(EXTENSION in _extensions(path) for path in booted if path):
+    if not channel or not any(EXTENSION in _extensions(path) for path in booted if path):
         raise failed("QEMU guest agent is not running")
     return vm, machine
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
 
 FIRST_VMID, LAST_VMID = 100, 1_000_000
-STATS = ("cpu", "maxcpu", "mem", "maxmem", "disk", "maxdisk", "uptime")
 
 
 @route("GET", "/version")
@@ -42,7 +41,7 @@ def resources(call: Call) -> RawJson:
     pve = call.pve
     gone = tuple(name for name in pve.nodes if pve.offline(name))
     pve.stats.run(pve)
-    moment = (pve.store.generation, int(pve.clock.now()), pve.stats.at, len(pve.stats.seen))
+    moment = (pve.store.generation, int(pve.clock.now()), pve.stats.round)
     key = (call.user, call.get("type"), moment, gone)
     if pve.last_resources[0] != key:
         pve.last_resources = (key, _resources(call, call.get("type")))

@@ -137,8 +137,7 @@ def node_firewall(_: Call) -> list[dict[str, str]]:
 
 
 @route("GET", "/nodes/{node}/qemu/{vmid}")
-def vm(call: Call) -> list[dict[str, str]]:
-    find(call.pve, call.node, call.vmid)
+def vm(_: Call) -> list[dict[str, str]]:
     return _subdirs(
         "config", "pending", "status", "unlink", "clone", "move_disk", "migrate", "resize",
         "cloudinit", "template", "snapshot", "agent", "feature", "firewall",

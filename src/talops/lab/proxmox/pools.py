@@ -70,6 +70,7 @@ def _head(pool: Document) -> dict[str, Any]:
 
 
 def _details(call: Call, pool: Document) -> dict[str, Any]:
+    call.pve.stats.run(call.pve)
     wanted = call.get("type")
     members: list[dict[str, Any]] = []
     if wanted in {None, "qemu"}:

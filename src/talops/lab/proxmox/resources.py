@@ -23,25 +23,27 @@ TAIL = ("diskread", "diskwrite", "memhost")
 
 @dataclass
 class Pvestatd:
-    """Its last round: what each VM's record was then, and when it was."""
+    """Its last round: what each VM's record was then, when it was, and the how manieth."""
 
     seen: dict[str, Vm] = field(default_factory=dict)
     at: float = -1.0
-
-    def vm(self, pve: Hypervisor, vmid: int) -> Vm | None:
-        """The record as of the last round; nothing for a VM that no round has seen."""
-        self.run(pve)
-        return self.seen.get(str(vmid))
+    round: int = 0
+    _of: int = -1
 
     def run(self, pve: Hypervisor) -> None:
         """Make the round that is due, unless a fault stopped the daemon."""
-        now = pve.uptime()
+        now, rest = pve.uptime(), ROUND * pve.pace
         if pve.faults.standing("no-pvestatd", host=pve.name):
-            if now - self.at >= FORGOTTEN * pve.pace:
-                self.seen = {}
-            return
-        if self.at < 0 or now - self.at >= ROUND * pve.pace:
-            self.seen, self.at = dict(pve.vms.items()), now
+            if self.seen and now - self.at >= FORGOTTEN * pve.pace:
+                self._note({}, -1)
+        elif self.at < 0 or now - self.at >= rest:
+            self.at = now
+            if self._of != pve.store.generation:
+                self._note(dict(pve.vms.items()), pve.store.generation)
+
+    def _note(self, seen: dict[str, Vm], generation: int) -> None:
+        self.seen, self._of = seen, generation
+        self.round += 1
 
 
 def vm_row(pve: Hypervisor, vm: Vm) -> dict[str, Any]:
@@ -53,7 +55,7 @@ def vm_row(pve: Hypervisor, vm: Vm) -> dict[str, Any]:
         "type": "qemu",
         "status": "unknown",
     }
-    seen = pve.stats.vm(pve, vm.vmid)
+    seen = pve.stats.seen.get(vm.key)
     if seen is not None and not pve.offline(vm.node):
         known = summary(seen, pve.clock.now())
         known |= {"maxcpu": known["cpus"], "template": int(seen.is_template)}

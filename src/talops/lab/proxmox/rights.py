@@ -71,7 +71,8 @@ class Rights:
         if not self._tokens.get(who) or not self._tokens[who]["privsep"]:
             return self._compute(user, path) if who in self._tokens else {}
         limit = self._compute(user, path)
-        return {name: deep for name, deep in self._with_pools(who, path).items() if name in limit}
+        own = self._with_pools(who, path)
+        return {name: deep and limit[name] for name, deep in own.items() if name in limit}
 
     def _with_pools(self, who: str, path: str) -> Held:
         """A pool's roles count on its members too, but go no deeper."""

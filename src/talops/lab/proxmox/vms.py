@@ -224,5 +224,13 @@ def list_snapshots(call: Call) -> list[dict[str, Any]]:
 
 @route("GET", "/nodes/{node}/qemu/{vmid}/feature")
 def feature(call: Call) -> dict[str, Any]:
-    find(call.pve, call.node, call.vmid)
-    return {"hasFeature": 1, "nodes": list(call.pve.nodes)}
+    vm = find(call.pve, call.node, call.vmid)
+    if call.get("snapname"):
+        raise failed(f"snapshot '{call.params['snapname']}' does not exist")
+    files = (d["file"] for d in vm.drives().values() if d["file"] not in {"none", "cdrom"})
+    shared = all(call.pve.storages.shared(file.split(":")[0]) for file in files)
+    # Linked clones stand on templates only; everything can be copied, snapshots are not simulated.
+    possible = call.params["feature"] == "copy" or (
+        call.params["feature"] == "clone" and vm.is_template
+    )
+    return {"hasFeature": int(possible), "nodes": list(call.pve.nodes) if shared else [vm.node]}
