@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from talops.machineconfig import yamltext
+from talops.machineconfig import pem, yamltext
 from talops.machineconfig.contract import Contract
 from talops.machineconfig.generate import generate
 from talops.machineconfig.patching import parse_patch
 from talops.machineconfig.request import ClusterRequest, DiskKey, NodeRequest, Taint
 from talops.machineconfig.twins import TWINS, conflicts
 from talops.machineconfig.validation import find_problems
+from talops.redaction import Redactor, Secret
 
 if TYPE_CHECKING:
     from talops.machineconfig.bundle import Bundle
@@ -122,8 +123,6 @@ def test_the_main_document_keeps_what_has_no_other_place(bundle: Bundle) -> None
 
 def test_the_old_encryption_secret_stays_readable(bundle: Bundle) -> None:
     """Values in etcd name provider and key; both keep the names that older Talos gave them."""
-    from talops.redaction import Secret
-
     old = replace(bundle, aescbc=Secret("b2xk"))
     [encryption] = of_kind(built(CLUSTER, CONTROL_PLANE, old), "KubeEtcdEncryptionConfig")
     [resource] = encryption["config"]["resources"]
@@ -140,6 +139,20 @@ def test_workers_hold_no_keys(bundle: Bundle) -> None:
         assert pair.key.reveal() not in text
     assert "PRIVATE KEY" not in text
     assert bundle.secretbox.reveal() not in text
+
+
+def test_keys_are_masked_wherever_the_config_is_shown(bundle: Bundle) -> None:
+    """The documents hold PEM as it is, which is masked as well as one line of base64."""
+    text = generate(CLUSTER, CONTROL_PLANE, bundle).to_yaml()
+    shown = Redactor(bundle.secrets())(text)
+    lines = {line.strip() for line in shown.splitlines()}
+    for pair in (bundle.os, bundle.k8s, bundle.etcd, bundle.aggregator):
+        assert pair.key.reveal() not in shown
+        key = pem.from_one_line(pair.key.reveal()).decode().splitlines()[1:-1]
+        assert lines.isdisjoint(key)
+    account = pem.from_one_line(bundle.service_account.reveal()).decode().splitlines()[1:-1]
+    assert lines.isdisjoint(account)
+    assert bundle.secretbox.reveal() not in shown
 
 
 def test_patches_of_documents(bundle: Bundle) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from talops.errors import ToolError
-from talops.machineconfig.places import new_secrets
+from talops.machineconfig import bundle as bundles
+from talops.machineconfig.places import SEALED, new_secrets
 from talops.stages.bundle import SecretsFile
 
 if TYPE_CHECKING:
@@ -31,6 +34,13 @@ class Slow:
         if self.opened <= self.failures:
             raise ToolError("not now")
         return self.text
+
+
+class Plain(Slow):
+    """One that encrypts nothing."""
+
+    async def encrypt(self, text: str, _: Path) -> str:
+        return text
 
 
 class Place:
@@ -66,3 +76,18 @@ async def test_a_failure_is_not_remembered(sealed: Path, bundle: Bundle) -> None
     with pytest.raises(ToolError):
         await file.read()
     assert (await file.require()).cluster_id == bundle.cluster_id
+
+
+@pytest.mark.parametrize("contract", ["v1.13", "v1.14"])
+async def test_new_secrets_record_the_contract(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bundle: Bundle, contract: str
+) -> None:
+    """A later talos_version finds what the cluster was created with."""
+    monkeypatch.setattr(bundles, "generate", lambda _, contract: replace(bundle, contract=contract))
+    site: Any = Place(tmp_path, Plain(""))
+    site.cluster = SimpleNamespace(talos_contract=contract)
+    await SecretsFile(site, lambda *_: None).create()
+    text = (tmp_path / SEALED).read_text(encoding="utf-8")
+    found = bundles.from_yaml(text, where="x").contract
+    assert found
+    assert f"v{found}" == contract
