@@ -59,11 +59,11 @@ class Lab:
             }
             pve.acl.put(f"{path} user {user} {role}", entry)
         value = str(uuid.uuid4())
-        made = {"tokenid": "t", "privsep": 0, "secret": token_secret(value)}
-        pve.tokens.put(f"{user}!t", made)
+        made = {"tokenid": "tf", "privsep": 0, "secret": token_secret(value)}
+        pve.tokens.put(f"{user}!tf", made)
         pve.rights.changed()
         pve.store.commit()
-        return Token(f"{user}!t", Secret(value))
+        return Token(f"{user}!tf", Secret(value))
 
     @property
     def image_url(self) -> str:

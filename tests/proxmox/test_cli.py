@@ -79,7 +79,7 @@ def test_a_host_that_is_fit_is_said_to_be(site: Site) -> None:
     """Nothing on stdout, one line on stderr, exit 0."""
     code, out, err = site.talops("host", "check")
     assert (code, out) == (0, "")
-    assert err.startswith("ok: Proxmox VE 9.1.1 at https://")
+    assert err.startswith("ok: Proxmox VE 9.2.11 at https://")
 
 
 def test_findings_exit_four_with_their_fix(site: Site) -> None:
@@ -93,7 +93,7 @@ def test_findings_exit_four_with_their_fix(site: Site) -> None:
     assert err == "2 to mend, 0 to look at\n"
     code, out, _ = site.talops("host", "check", "-o", "json")
     answer = json.loads(out)
-    assert (code, answer["ok"], answer["proxmox"]) == (4, False, "9.1.1")
+    assert (code, answer["ok"], answer["proxmox"]) == (4, False, "9.2.11")
     assert {each["rule"] for each in answer["findings"]} == {"cores"}
 
 

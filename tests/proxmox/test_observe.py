@@ -36,9 +36,9 @@ async def test_a_token_without_rules_is_told_that_it_sees_nothing(lab: Lab, root
     found = findings(P, await look(lab.access(lab.token()), P))
     assert found[0].rule == "no-privileges"
     assert "sees no template and no VM" in found[0].what
-    assert "pveum acl modify /vms --tokens 'ci@pve!t'" in found[0].fix
+    assert "pveum acl modify /vms --tokens 'ci@pve!tf'" in found[0].fix
     hidden = [each.what for each in found if each.rule == "vmid"]
-    assert hidden == ["VMID 111 of demo-cp-1 is taken by a VM that ci@pve!t may not see"]
+    assert hidden == ["VMID 111 of demo-cp-1 is taken by a VM that ci@pve!tf may not see"]
 
 
 @pytest.mark.parametrize("lasts", [True, False])
