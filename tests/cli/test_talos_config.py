@@ -78,6 +78,18 @@ def test_new_secrets_pin_the_contract_of_their_talos(talops: Talops, newer: Path
     assert pinned(newer) is Contract.V1_14
 
 
+def test_configs_of_contract_1_14(talops: Talops, newer: Path) -> None:
+    """What gen-config writes for a cluster that began on Talos 1.14 is for that version only."""
+    assert talops("talos", "gen-secrets", "--plain", "-C", newer).code == 0
+    assert talops("talos", "gen-config", "-C", newer).code == 0
+    config = newer / CONFIGS / "dev-cp-1.yaml"
+    assert "kind: KubeAPIServerConfig" in config.read_text(encoding="utf-8")
+    assert talops("talos", "validate", "--contract", "1.14", config).code == 0
+    outcome = talops("talos", "validate", "--contract", "1.13", config)
+    assert outcome.code == 1
+    assert "known from Talos 1.14 on" in outcome.out + outcome.err
+
+
 def test_secrets_of_unknown_origin_need_a_contract(
     talops: Talops, newer: Path, secrets_text: str, tmp_path: Path
 ) -> None:

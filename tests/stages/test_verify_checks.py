@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,9 +31,10 @@ from talops.talos.calls.etcd import EtcdAlarm, EtcdMember, EtcdStatus
 from talops.talos.kinds import MachineStatus, Member
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from talops.inventory.model import Cluster
+    from talops.kube.objects import Ref
 
 
 def verdict(findings: Sequence[Finding]) -> Verdict:
@@ -248,6 +251,39 @@ def test_gpu_capacity(example: Example, have: str, run: bool, expected: str) -> 
     for node in seen.values():
         node["status"]["allocatable"] = {gpus.RESOURCE: have}
     assert {f.verdict for f in gpus.judge(gpu, seen, run=run)} == {expected}
+
+
+class Kube:
+    """As much of a cluster as the check asks about."""
+
+    def __init__(self, *objects: Ref) -> None:
+        self.objects = objects
+
+    async def list_all(self, *_: str) -> list[Any]:
+        return []
+
+    async def get(self, ref: Ref) -> dict[str, Any] | None:
+        return {"kind": ref.kind} if ref in self.objects else None
+
+
+@pytest.mark.parametrize(
+    ("talos", "left", "warned"),
+    [("v1.13.9", True, True), ("v1.13.9", False, False), ("v1.12.4", True, False)],
+)
+async def test_the_old_device_plugin(
+    example: Example, talos: str, left: bool, warned: bool
+) -> None:
+    """Two plugins for the same GPUs: below Talos 1.13 there is one, and it is the right one."""
+    kube = Kube(gpus.OLD_PLUGIN) if left else Kube()
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Kube]:
+        yield kube
+
+    site = SimpleNamespace(cluster=replace(example("gpu"), talos_version=talos))
+    reach: Any = SimpleNamespace(site=site, kube=opened)
+    found = await gpus.look(reach)
+    assert (gpus.LEFT_OVER in found) is warned
 
 
 def _flux(kind: str, ready: str | None, **spec: Any) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.inventory.support import knows_cdi
-from talops.pipeline.checks import failed, passed, skipped, unproven
+from talops.kube.objects import Ref
+from talops.pipeline.checks import failed, passed, skipped, unproven, warning
 from talops.stages.checks import workloads
 
 if TYPE_CHECKING:
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from talops.stages.checks.reach import Reach
 
 RESOURCE = "nvidia.com/gpu"
+OLD_PLUGIN = Ref("apps/v1", "DaemonSet", "nvidia-device-plugin", "kube-system")
+LEFT_OVER = warning(
+    "the device plugin of Talos below 1.13 is still there, beside NVIDIA's operator",
+    str(OLD_PLUGIN),
+    "kubectl -n kube-system delete daemonset nvidia-device-plugin;"
+    " kubectl delete runtimeclass nvidia",
+)
 
 
 async def look(reach: Reach) -> list[Finding]:
@@ -24,7 +32,10 @@ async def look(reach: Reach) -> list[Finding]:
         return [skipped("no node of the inventory has a GPU")]
     async with reach.kube() as kube:
         nodes = {n["metadata"]["name"]: n for n in await kube.list_all("v1", "Node")}
-        return judge(reach.site.cluster, nodes, run=await workloads.are_run(kube))
+        cluster = reach.site.cluster
+        old = await kube.get(OLD_PLUGIN) if knows_cdi(cluster.talos_version) else None
+        found = judge(cluster, nodes, run=await workloads.are_run(kube))
+        return [*found, LEFT_OVER] if old else found
 
 
 def judge(cluster: Cluster, seen: Mapping[str, Object], *, run: bool) -> list[Finding]:
