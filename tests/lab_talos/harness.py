@@ -54,10 +54,12 @@ class Lab:
         self.host = TalosHost(self.settings)
         self.files = ClusterFiles(f"https://{self.network}.250:6443")
         self.machines: dict[str, Machine] = {}
+        self.addresses: dict[str, str] = {}  # of machines that chose their own
         self._channels: dict[tuple[str, str], Channel] = {}
 
     def address(self, name: str) -> str:
-        return f"{self.network}.{list(self.machines).index(name) + 1}"
+        number = list(self.machines).index(name) + 1
+        return self.addresses.get(name, f"{self.network}.{number}")
 
     def node(self, name: str) -> Node:
         found = self.host.node(name)

@@ -37,6 +37,9 @@ class KeyPair:
         return crt, key
 
 
+NO_PAIR = KeyPair(b"", b"")
+
+
 @dataclass(frozen=True)
 class Subject:
     """Whom a certificate is for and what it may do."""

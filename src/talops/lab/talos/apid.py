@@ -12,7 +12,7 @@ import datetime as dt
 import ssl
 from typing import TYPE_CHECKING
 
-from talops.lab.kubernetes.pki import Authority, Subject, load_pair, throwaway_authority
+from talops.lab.kubernetes.pki import NO_PAIR, Authority, Subject, load_pair, throwaway_authority
 from talops.lab.talos.door import PORT, Door
 from talops.lab.talos.router import Router
 
@@ -39,13 +39,15 @@ class Apid:
         self._closings = 0
         # What the node's clock was off by when it made the certificate it shows.
         self.issued_with = 0.0
+        self.throwaway = self.pair = NO_PAIR
 
     async def open_maintenance(self) -> None:
         """With a certificate of an authority that nobody else knows."""
         names = (*self._node.addresses, "127.0.0.1", self._node.hostname)
         subject = Subject(MAINTENANCE_NAME, names=names, server=True, lifetime=_CERTIFICATE_LIFE)
-        pair = Authority(throwaway_authority()).issue(subject)
-        await self._serve(_context(pair), maintenance=True)
+        self.throwaway = throwaway_authority()
+        self.pair = Authority(self.throwaway).issue(subject)
+        await self._serve(_context(self.pair), maintenance=True)
 
     async def leave_maintenance(self) -> None:
         """A config has arrived."""
@@ -150,7 +152,8 @@ class Apid:
             lifetime=_CERTIFICATE_LIFE,
             not_before=dt.datetime.fromtimestamp(node.now, dt.UTC),
         )
-        return Authority(issuer.config.os_ca).issue(subject)
+        self.pair = Authority(issuer.config.os_ca).issue(subject)
+        return self.pair
 
 
 def _context(pair: KeyPair) -> ssl.SSLContext:

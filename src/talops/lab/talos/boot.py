@@ -30,7 +30,7 @@ class Boot:
         """Until the installation is done, or else for as long as the node is up."""
         node, timing = self._node, self._node.settings.timing
         node.reborn()
-        node.enter(Stage.BOOTING, ("services", "booting"))
+        node.enter(Stage.BOOTING)
         await asyncio.sleep(timing.of(timing.firmware) + node.faults.slow_boot)
         image = self._image()
         if image is None:
@@ -98,7 +98,7 @@ class Boot:
         node, timing = self._node, self._node.settings.timing
         assert node.config is not None
         node.journal.sequence("install", start=True)
-        node.enter(Stage.INSTALLING, ("sequence", "install"))
+        node.enter(Stage.INSTALLING)
         try:
             async with phase(node, "install", timing.install):
                 image = self._install_to_disk()
@@ -156,7 +156,7 @@ class Boot:
     def _adopt_config(self) -> None:
         node = self._node
         assert node.config is not None
-        node.enter(Stage.BOOTING, ("services", "booting"))
+        node.enter(Stage.BOOTING)
         node.store.save_config(node.config.raw)
         if not node.store.installation().version:
             disk = next((d.path for d in node.devices if not d.readonly), "")

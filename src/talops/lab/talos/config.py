@@ -114,6 +114,11 @@ class MachineConfig:
         return tuple(network.get("serviceSubnets") or ("10.96.0.0/12",))
 
     @property
+    def pod_cidrs(self) -> tuple[str, ...]:
+        network = self.cluster.get("network") or {}
+        return tuple(network.get("podSubnets") or ("10.244.0.0/16",))
+
+    @property
     def install(self) -> Document:
         return self.machine.get("install") or {}
 

@@ -33,8 +33,7 @@ def _load(raw: bytes) -> list[Document]:
     try:
         found = _documents(raw)
     except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise BadConfigError(f"decode error: yaml: line {line}: {error.problem}") from error
+        raise BadConfigError(f"decode error: yaml: {_go_text(error)}") from error
     except (YAMLError, UnicodeDecodeError) as error:
         raise BadConfigError(f"decode error: yaml: {error}") from error
     if any(not isinstance(item, dict) for item in found if item is not None):
@@ -48,6 +47,32 @@ def _documents(raw: bytes) -> list[Any]:
         return list(YAML(typ="safe").load_all(io.BytesIO(raw)))
     except MarkedYAMLError:
         return list(YAML(typ="safe", pure=True).load_all(io.BytesIO(raw)))
+
+
+# What Go's YAML parser says instead.
+_GO_PROBLEMS = {
+    "expected the node content": "did not find expected node content",
+    "expected <block end>": "did not find expected key",
+    "expected ',' or": "did not find expected ',' or ']'",
+    "mapping values are not allowed": "mapping values are not allowed in this context",
+}
+
+
+def _go_text(error: MarkedYAMLError) -> str:
+    problem = str(error.problem)
+    said = next((go for own, go in _GO_PROBLEMS.items() if problem.startswith(own)), problem)
+    at = error.problem_mark
+    place = f"line {_line(at.line)}, column {at.column + 1}" if at else "line 1"
+    if error.context is None or error.context_mark is None:
+        return f"{place}: {said}"
+    begun = error.context_mark.line
+    context = f"{error.context} at line {_line(begun)}"
+    return f"{context}: {said}" if at and at.line == begun else f"{context}: {place}: {said}"
+
+
+def _line(counted_from_zero: int) -> int:
+    """It counts from zero, and takes zero for not known."""
+    return max(counted_from_zero, 1)
 
 
 class _Place:
@@ -66,9 +91,9 @@ def _check_document(
     document: Document, known: Mapping[str, Known], seen: set[tuple[str, str, str]], place: _Place
 ) -> None:
     kind = str(document.get("kind", ""))
-    version = str(document.get("apiVersion", "") if kind else document.get("version", ""))
+    version = str(document.get("apiVersion", "") if kind else "v1alpha1")
     name = str(document.get("name", "")) if kind else ""
-    label = f"{version}/{kind}/{name}" if kind else f"/{version}/"
+    label = f"{version}/{kind}/{name}" if kind else "/v1alpha1/"
     if kind and kind not in known:
         raise BadConfigError(
             f'error decoding document {label} {place}: "{kind}" "{version}": not registered'

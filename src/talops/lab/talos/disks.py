@@ -44,11 +44,16 @@ class BlockDevice:
 
     @property
     def pretty_size(self) -> str:
-        size, units = float(self.size), ["B", "kB", "MB", "GB", "TB"]
-        while size >= 1000 and len(units) > 1:  # noqa: PLR2004  (decimal units)
-            size /= 1000
-            units.pop(0)
-        return f"{size:.3g} {units[0]}"
+        return pretty(self.size)
+
+
+def pretty(size: int) -> str:
+    """As Talos shows sizes: decimal units, three figures."""
+    rest, units = float(size), ["B", "kB", "MB", "GB", "TB"]
+    while rest >= 1000 and len(units) > 1:  # noqa: PLR2004  (decimal units)
+        rest /= 1000
+        units.pop(0)
+    return f"{rest:.3g} {units[0]}"
 
 
 def block_devices(machine: Machine, *, renamed: bool = False) -> list[BlockDevice]:

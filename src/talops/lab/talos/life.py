@@ -52,7 +52,7 @@ class Life:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         if graceful:
-            self._node.enter(Stage.SHUTTING_DOWN, ("sequence", "shutdown"))
+            self._node.enter(Stage.SHUTTING_DOWN)
         await self._halt(grace=5.0 if graceful else 0.0)
 
     async def _run(self) -> None:
@@ -104,7 +104,7 @@ class Life:
             "upgrade": Stage.UPGRADING,
         }[wish.kind]
         node.journal.sequence(wish.kind, start=True, actor=wish.actor)
-        node.enter(stage, ("sequence", wish.kind))
+        node.enter(stage)
         if wish.kind == "reset":
             await self._reset(wish)
         if wish.kind == "upgrade" and wish.image is not None:

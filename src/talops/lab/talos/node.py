@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import time
 import uuid
 from typing import TYPE_CHECKING
 
 from talops.lab.talos.apid import Apid
+from talops.lab.talos.conditions import unmet
 from talops.lab.talos.control_plane import ControlPlane
+from talops.lab.talos.definitions import owned
 from talops.lab.talos.disks import BlockDevice, block_devices
 from talops.lab.talos.journal import Journal
 from talops.lab.talos.registration import Registration
@@ -22,6 +25,7 @@ from talops.lab.talos.views import describe, member
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from talops.lab.kubernetes.pki import KeyPair
     from talops.lab.machine import Machine
     from talops.lab.talos.config import MachineConfig
     from talops.lab.talos.fabric import Fabric
@@ -58,6 +62,8 @@ class Node:
         self.booted_at = 0.0
         self.bootstrap_allowed = False
         self.rollback: asyncio.TimerHandle | None = None
+        # Those that this boot made for its own programs, by what they are for.
+        self.certificates: dict[str, KeyPair] = {}
         self.ask: Callable[[Wish], bool] = lambda _: False
         self._publishing = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -104,6 +110,11 @@ class Node:
         return block_devices(self.machine, renamed=self.faults.wrong_disk)
 
     @property
+    def started_text(self) -> str:
+        """When it booted, as Kubernetes writes times."""
+        return dt.datetime.fromtimestamp(self.booted_at, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    @property
     def time_in_sync(self) -> bool:
         return not self.faults.clock_skew
 
@@ -121,10 +132,12 @@ class Node:
         self.config_arrived = asyncio.Event()
         self.bootstrap_allowed = False
         self.rollback = None
+        self.certificates = {}
         self.publish()
 
-    def enter(self, stage: Stage, *unmet: tuple[str, str]) -> None:
-        status = Status(stage, unmet)
+    def enter(self, stage: Stage) -> None:
+        checked = stage in {Stage.BOOTING, Stage.RUNNING}
+        status = Status(stage, unmet(self) if checked else ())
         if status == self.status:
             return
         self.status = status
@@ -140,7 +153,8 @@ class Node:
 
     def _publish_now(self) -> None:
         self._publishing = False
-        self.resources.replace(describe(self))
+        self.enter(self.status.stage)  # what it depends on may have changed
+        self.resources.replace(owned(found, self.minor) for found in describe(self))
 
     def keep(self, task: asyncio.Task[None]) -> None:
         """Hold a reference until the task is done, which asyncio itself does not."""
@@ -150,7 +164,7 @@ class Node:
     def announce(self) -> None:
         """Tell the other nodes of the cluster about this one."""
         if self.config is not None and self.discovers:
-            self.fabric.discovery(self.config.cluster_id).put(member(self))
+            self.fabric.discovery(self.config.cluster_id).put(owned(member(self), self.minor))
 
     def withdraw(self) -> None:
         if self.config is not None:

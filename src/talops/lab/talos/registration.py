@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from talops.lab.talos.node import Node
 
 _POLL = 0.2
-_NOT_POSTING = ("nodeReady", "node is not ready")
 
 
 class Registration:
@@ -51,10 +50,7 @@ class Registration:
         """Stage and conditions as Talos derives them, for as long as the node is up."""
         node = self._node
         while True:
-            unmet = [] if self.ready else [_NOT_POSTING]
-            if not node.time_in_sync:
-                unmet.append(("time", "time is not synced"))
-            node.enter(Stage.RUNNING, *unmet)
+            node.enter(Stage.RUNNING)
             await asyncio.sleep(_POLL)
 
     async def _register(self) -> None:

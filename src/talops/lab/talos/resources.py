@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import time
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,6 +14,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from talops.lab.talos.decoding import to_yaml
+from talops.lab.talos.specs import encode
 from talops.talos.wire import cosi_pb2
 
 if TYPE_CHECKING:
@@ -32,20 +34,33 @@ class Item:
     id: str
     proto: bytes
     yaml: Callable[[], str] = field(compare=False)
+    owner: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+    finalizers: tuple[str, ...] = ()
 
     @property
     def key(self) -> Key:
         return (self.namespace, self.type, self.id)
 
 
-def item(kind: tuple[str, str], name: str, spec: Message, yaml: Any = None) -> Item:
+def item(
+    kind: tuple[str, str], name: str, spec: Message, yaml: Any = None, *, owner: str = ""
+) -> Item:
     """`kind` is namespace and type; YAML is derived from the message unless it is given."""
 
     @cache
     def text() -> str:
         return to_yaml(yaml if yaml is not None else MessageToDict(spec) or {"empty": True})
 
-    return Item(kind[0], kind[1], name, spec.SerializeToString(deterministic=True), text)
+    return Item(kind[0], kind[1], name, spec.SerializeToString(deterministic=True), text, owner)
+
+
+def built(
+    kind: tuple[str, str], name: str, message: str, fields: dict[str, Any], yaml: Any
+) -> Item:
+    """As `item`, with the spec given by its fields."""
+    return Item(kind[0], kind[1], name, encode(message, fields), functools.partial(to_yaml, yaml))
 
 
 @dataclass(frozen=True)
@@ -63,10 +78,13 @@ class Stored:
             type=self.item.type,
             id=self.item.id,
             version=str(self.version),
-            owner="lab",
+            owner=self.item.owner,
             phase="running",
             created=_stamp(self.created),
             updated=_stamp(self.updated),
+            labels=dict(self.item.labels),
+            annotations=dict(self.item.annotations),
+            finalizers=self.item.finalizers,
         )
         spec = cosi_pb2.Spec(proto_spec=self.item.proto, yaml_spec=self.item.yaml())
         return cosi_pb2.Resource(metadata=metadata, spec=spec)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from talops.lab.talos.journal import Journal
 
-MAINTENANCE = ("machined", "containerd", "syslogd", "udevd")
+MAINTENANCE = ("apid", "auditd", "containerd", "machined", "syslogd", "udevd")
 ALWAYS = ("apid", "auditd", "containerd", "cri", "kubelet", "machined", "syslogd", "udevd")
 CONTROL_PLANE = ("etcd", "trustd")
 _EVENTS = 10
@@ -31,6 +32,11 @@ class Service:
     message: str = ""
     changed: float = field(default_factory=time.time)
     events: list[tuple[float, str, str]] = field(default_factory=list)
+
+    @property
+    def pid(self) -> int:
+        """The same at each look; machined is the first."""
+        return 1 if self.id == "machined" else 100 + zlib.crc32(self.id.encode()) % 4000
 
     def info(self) -> machine_pb2.ServiceInfo:
         events = [

@@ -28,14 +28,14 @@ class Stage(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Status:
-    """`unmet` are pairs of condition and reason; none of them means ready."""
+    """`unmet` are pairs of condition and reason; only a machine that boots or runs is checked."""
 
     stage: Stage
     unmet: tuple[tuple[str, str], ...] = ()
 
     @property
     def ready(self) -> bool:
-        return not self.unmet and self.stage in {Stage.RUNNING, Stage.MAINTENANCE}
+        return not self.unmet
 
     def event(self) -> machine_pb2.MachineStatusEvent:
         kind = machine_pb2.MachineStatusEvent

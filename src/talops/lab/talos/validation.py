@@ -27,13 +27,25 @@ def validate(config: MachineConfig, *, must_install: bool) -> list[str]:
 
 def _v1alpha1(config: MachineConfig, *, must_install: bool) -> list[str]:
     content = config.v1alpha1 or {}
-    if not content.get("machine"):
+    if content.get("machine") is None:
         return ["machine instructions are required"]
     found = []
-    if not content.get("cluster"):
+    if content.get("cluster") is None:
         found.append("cluster instructions are required")
     elif not config.endpoint:
         found.append("cluster controlplane endpoint is required")
+    install = config.install
+    if must_install and not install.get("disk") and not install.get("diskSelector"):
+        found.append("either install disk or diskSelector should be defined")
+    return [*found, *_security(config)]
+
+
+def _security(config: MachineConfig) -> list[str]:
+    found = []
+    if not config.machine.get("ca") and not config.machine.get("acceptedCAs"):
+        found.append(
+            "issuing CA or some accepted CAs are required (.machine.ca, machine.acceptedCAs)"
+        )
     if config.type not in _TYPES:
         found.append(f'unknown machine type "{config.type}"')
     elif config.control_plane and not config.os_ca.key:
@@ -42,9 +54,6 @@ def _v1alpha1(config: MachineConfig, *, must_install: bool) -> list[str]:
         found.append(
             "issuing Talos API CA key is not allowed on non-controlplane nodes (.machine.ca)"
         )
-    install = config.install
-    if must_install and not install.get("disk") and not install.get("diskSelector"):
-        found.append("either install disk or diskSelector should be defined")
     return found
 
 

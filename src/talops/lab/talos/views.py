@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.talos import kinds
-from talops.lab.talos.decoding import to_yaml
-from talops.lab.talos.device_views import disks, network
-from talops.lab.talos.resources import Item, item
+from talops.lab.talos.device_views import disks
+from talops.lab.talos.kubernetes_views import control_plane, node_status
+from talops.lab.talos.network_views import network
+from talops.lab.talos.resources import Item, built, item
 from talops.lab.talos.stages import Stage
 from talops.talos.wire import (
     common_pb2,
     spec_cluster_pb2,
     spec_config_pb2,
     spec_enums_pb2,
-    spec_etcd_pb2,
     spec_hardware_pb2,
-    spec_k8s_pb2,
     spec_runtime_pb2,
     spec_time_pb2,
     spec_v1alpha1_pb2,
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from talops.lab.talos.config import MachineConfig
     from talops.lab.talos.node import Node
 
+_BOOT_ID_SINCE = 14
+_MOUNTS = "mnt:[4026531841]"
 _TYPES = {
     "init": spec_enums_pb2.TYPE_INIT,
     "controlplane": spec_enums_pb2.TYPE_CONTROL_PLANE,
@@ -76,9 +78,8 @@ def _node_id(node: Node) -> str:
 
 def _runtime(node: Node) -> Iterator[Item]:
     yield item(kinds.MACHINE_STATUS, "machine", node.status.spec(), node.status.yaml())
-    version = spec_runtime_pb2.VersionSpec(version=node.version, name="Talos")
-    yield item(kinds.VERSION, "version", version, {"version": node.version})
-    yield item(kinds.BOOT_ID, "boot-id", spec_runtime_pb2.BootIDSpec(boot_id=node.boot_id))
+    if node.minor >= _BOOT_ID_SINCE:
+        yield item(kinds.BOOT_ID, "boot-id", spec_runtime_pb2.BootIDSpec(boot_id=node.boot_id))
     security = spec_runtime_pb2.SecurityStateSpec(
         secure_boot=node.machine.secureboot, booted_with_uki=node.machine.uefi
     )
@@ -93,12 +94,16 @@ def _runtime(node: Node) -> Iterator[Item]:
     synced = spec_time_pb2.StatusSpec(synced=node.time_in_sync, epoch=1)
     yield item(kinds.TIME_STATUS, "node", synced, {"synced": node.time_in_sync, "epoch": 1})
     for service in node.services.all():
-        state = {
-            "running": service.state == "Running",
-            "healthy": bool(service.healthy),
-            "unknown": service.healthy is None,
-        }
-        yield item(kinds.SERVICES, service.id, spec_v1alpha1_pb2.ServiceSpec(**state), state)
+        if service.state == "Running":  # others have no such resource
+            state = {
+                "running": True,
+                "healthy": bool(service.healthy),
+                "unknown": service.healthy is None,
+            }
+            yield item(kinds.SERVICES, service.id, spec_v1alpha1_pb2.ServiceSpec(**state), state)
+            process = {"pid": service.pid, "mount_namespace": _MOUNTS}
+            yaml = {"pid": service.pid, "mountNamespace": _MOUNTS}
+            yield built(kinds.SERVICE_PIDS, service.id, "runtime.ServicePIDSpec", process, yaml)
 
 
 def _hardware(node: Node) -> Iterator[Item]:
@@ -119,52 +124,32 @@ def _hardware(node: Node) -> Iterator[Item]:
 
 
 def _configured(node: Node, config: MachineConfig) -> Iterator[Item]:
-    raw = config.raw
-    namespace, kind = kinds.MACHINE_CONFIG
-    spec = spec_config_pb2.MachineConfigSpec(yaml_marshalled=raw)
-    yield Item(namespace, kind, "v1alpha1", spec.SerializeToString(), raw.decode)
+    yield _machine_config("v1alpha1", config.raw)
+    persisted = node.store.config()
+    if persisted is not None:
+        yield _machine_config("persistent", persisted)
     role = _TYPES.get(config.type, spec_enums_pb2.TYPE_WORKER)
     type_spec = spec_config_pb2.MachineTypeSpec(
         machine_type=spec_config_pb2.MachineType.Name(int(role))
     )
     yield item(kinds.MACHINE_TYPE, "machine-type", type_spec, config.type)
-    identity = spec_cluster_pb2.IdentitySpec(node_id=_node_id(node))
-    yield item(kinds.IDENTITY, "local", identity, {"nodeId": _node_id(node)})
-    name = spec_k8s_pb2.NodenameSpec(nodename=node.hostname)
-    yield item(kinds.NODENAME, "nodename", name, {"nodename": node.hostname})
-    image = str((config.machine.get("kubelet") or {}).get("image", ""))
-    kubelet = spec_k8s_pb2.KubeletSpecSpec(image=image, expected_nodename=node.hostname)
-    yield item(kinds.KUBELET, "kubelet", kubelet, {"image": image})
     if node.status.stage is Stage.RUNNING:
-        ready = node.registration.ready
-        status = spec_k8s_pb2.NodeStatusSpec(nodename=node.hostname, node_ready=ready)
-        yaml = {"nodename": node.hostname, "nodeReady": ready, "unschedulable": False}
-        yield item(kinds.NODE_STATUS, node.hostname, status, yaml)
+        yield node_status(node, config)
     if config.discovery and not node.discovers:
         yield member(node)
     if config.control_plane:
-        yield from _control_plane(node, config)
+        yield from control_plane(node, config)
 
 
-def _control_plane(node: Node, config: MachineConfig) -> Iterator[Item]:
-    yield _manifests(config)
-    identifier = node.control_plane.member_id
-    if identifier:
-        text = f"{identifier:016x}"
-        spec = spec_etcd_pb2.MemberSpec(member_id=text)
-        yield item(kinds.ETCD_MEMBER, "local", spec, {"memberID": text})
-    for component in config.static_pod_images() if node.control_plane.api_ready else ():
-        pod = spec_k8s_pb2.StaticPodStatusSpec()
-        condition = {"type": "Ready", "status": "True"}
-        status: dict[str, Any] = {"phase": "Running", "conditions": [condition]}
-        pod.pod_status.update(status)
-        yield item(kinds.STATIC_PODS, f"kube-system/{component}-{node.hostname}", pod, status)
-
-
-def _manifests(config: MachineConfig) -> Item:
-    """Health checks read only the CNI's name from it: field 21, written here by hand."""
-    cni = (config.cluster.get("network") or {}).get("cni") or {}
-    name = str(cni.get("name", "flannel"))
-    encoded = b"\xaa\x01" + bytes([len(name)]) + name.encode()
-    namespace, kind = kinds.MANIFESTS
-    return Item(namespace, kind, "manifests", encoded, lambda: to_yaml({"cniName": name}))
+def _machine_config(name: str, raw: bytes) -> Item:
+    """Its YAML is one string, as the documents are no single value."""
+    namespace, kind = kinds.MACHINE_CONFIG
+    spec = spec_config_pb2.MachineConfigSpec(yaml_marshalled=raw)
+    return Item(
+        namespace,
+        kind,
+        name,
+        spec.SerializeToString(),
+        lambda: "|\n" + textwrap.indent(raw.decode(), "    "),
+        annotations=(("talos.dev/yaml-spec", "1"),),
+    )

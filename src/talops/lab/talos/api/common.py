@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 def require_control_plane(node: Node, name: str) -> MachineConfig:
     """`name` is what Talos calls the API in its refusal."""
-    if node.config is None:
-        raise GRPCError(Status.UNIMPLEMENTED, f"machine type is not set, cannot use {name} API")
-    if not node.config.control_plane:
+    if node.config is None or not node.config.control_plane:
         raise GRPCError(Status.UNIMPLEMENTED, f"{name} is only available on control plane nodes")
     return node.config
 

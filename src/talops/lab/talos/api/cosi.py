@@ -9,7 +9,9 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from talops.lab.talos.call import Api
-from talops.lab.talos.kinds import DEFINITIONS, MEMBERS, SENSITIVE, definitions
+from talops.lab.talos.content import recorded
+from talops.lab.talos.definitions import META, known, meta
+from talops.lab.talos.kinds import MEMBERS
 from talops.lab.talos.rbac import ADMIN
 from talops.talos.wire import cosi_pb2
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from talops.lab.talos.resources import Change, ResourceStore, Stored
 
+_BOOKMARK = bytes(8)
 _READ_ONLY = "user writes are not allowed"
 
 
@@ -26,19 +29,32 @@ class CosiApi(Api):
 
     SERVICE = "cosi.resource.State"
 
-    def _store(self, kind: str) -> ResourceStore:
-        if kind == DEFINITIONS[1]:
-            return definitions()
-        if kind in SENSITIVE and ADMIN not in self.call.roles:
+    def _store(self, namespace: str, kind: str) -> ResourceStore:
+        if namespace == META:
+            return meta(self.node.minor)
+        definition = known(self.node.minor).get(kind)
+        if definition is None:
+            text = f'resource type "{kind}" is not supported'
+            raise GRPCError(Status.PERMISSION_DENIED, text)
+        if definition.sensitive and ADMIN not in self.call.roles:
             raise GRPCError(Status.PERMISSION_DENIED, "not authorized")
         config = self.node.config
         if kind == MEMBERS[1] and config is not None and self.node.discovers:
             return self.node.fabric.discovery(config.cluster_id)
         return self.node.resources
 
+    def _all(self, namespace: str, kind: str) -> list[Stored]:
+        """What follows from the node's state, and what real nodes have besides."""
+        own = self._store(namespace, kind).list(namespace, kind)
+        if namespace == META:
+            return own
+        found = {s.item.id: s for s in recorded(self.node, kind) if s.item.namespace == namespace}
+        found |= {s.item.id: s for s in own}
+        return [found[name] for name in sorted(found)]
+
     async def get(self, request: cosi_pb2.GetRequest) -> cosi_pb2.GetResponse:
-        key = (request.namespace, request.type, request.id)
-        found = self._store(request.type).get(key)
+        every = self._all(request.namespace, request.type)
+        found = next((s for s in every if s.item.id == request.id), None)
         if found is None:
             text = (
                 f"resource {request.type}({request.namespace}/{request.id}@undefined) doesn't exist"
@@ -48,27 +64,26 @@ class CosiApi(Api):
 
     async def list(self, request: cosi_pb2.ListRequest) -> AsyncIterator[cosi_pb2.ListResponse]:
         wanted = _id_filter(request.options.id_query.regexp)
-        for found in self._store(request.type).list(request.namespace, request.type):
+        for found in self._all(request.namespace, request.type):
             if wanted.search(found.item.id):
                 yield cosi_pb2.ListResponse(resource=found.wire())
 
     async def watch(self, request: cosi_pb2.WatchRequest) -> AsyncIterator[cosi_pb2.WatchResponse]:
-        store, single = self._store(request.type), request.HasField("id")
+        store, single = self._store(request.namespace, request.type), request.HasField("id")
         with store.watch() as queue:
             yield cosi_pb2.WatchResponse()  # tells the client that the watch is in place
-            for event in self._first(store, request, single=single):
+            for event in self._first(request, single=single):
                 yield cosi_pb2.WatchResponse(event=[event])
             while True:
                 change = await queue.get()
                 if _concerns(change.current, request, single=single):
-                    yield cosi_pb2.WatchResponse(event=[_event(change)])
+                    yield cosi_pb2.WatchResponse(event=[_marked(_event(change))])
 
-    def _first(
-        self, store: ResourceStore, request: cosi_pb2.WatchRequest, *, single: bool
-    ) -> Sequence[cosi_pb2.Event]:
+    def _first(self, request: cosi_pb2.WatchRequest, *, single: bool) -> Sequence[cosi_pb2.Event]:
         """A watch of one resource starts with its present state; of a kind, if asked for."""
+        every = self._all(request.namespace, request.type)
         if single:
-            found = store.get((request.namespace, request.type, request.id))
+            found = next((s for s in every if s.item.id == request.id), None)
             if found is not None:
                 return [cosi_pb2.Event(resource=found.wire(), event_type=cosi_pb2.CREATED)]
             nothing = cosi_pb2.Resource(
@@ -85,16 +100,18 @@ class CosiApi(Api):
         if not request.options.bootstrap_contents:
             return []
         events = [
-            cosi_pb2.Event(resource=found.wire(), event_type=cosi_pb2.CREATED)
-            for found in store.list(request.namespace, request.type)
+            cosi_pb2.Event(resource=found.wire(), event_type=cosi_pb2.CREATED) for found in every
         ]
         marker = cosi_pb2.Resource(
             metadata=cosi_pb2.Metadata(
                 namespace=request.namespace, type=request.type, version="undefined", phase="running"
             ),
-            spec=cosi_pb2.Spec(yaml_spec="{}\n"),
+            spec=cosi_pb2.Spec(),
         )
-        return [*events, cosi_pb2.Event(resource=marker, event_type=cosi_pb2.BOOTSTRAPPED)]
+        marker.metadata.created.GetCurrentTime()
+        marker.metadata.updated.CopyFrom(marker.metadata.created)
+        done = cosi_pb2.Event(resource=marker, event_type=cosi_pb2.BOOTSTRAPPED)
+        return [*events, _marked(done)]
 
     async def create(self, _: cosi_pb2.CreateRequest) -> cosi_pb2.CreateResponse:
         raise GRPCError(Status.PERMISSION_DENIED, _READ_ONLY)
@@ -118,6 +135,12 @@ def _concerns(stored: Stored, request: cosi_pb2.WatchRequest, *, single: bool) -
     if key[:2] != (request.namespace, request.type):
         return False
     return not single or key[2] == request.id
+
+
+def _marked(event: cosi_pb2.Event) -> cosi_pb2.Event:
+    """Real nodes number what they send; nobody can go on from a number here."""
+    event.bookmark = _BOOKMARK
+    return event
 
 
 def _event(change: Change) -> cosi_pb2.Event:

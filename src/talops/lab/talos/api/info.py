@@ -8,7 +8,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from talops.lab.talos.call import Api
-from talops.lab.talos.files import list_files, read_file
+from talops.lab.talos.files import below, read_file
 from talops.talos.wire import common_pb2, machine_pb2
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from google.protobuf.empty_pb2 import Empty
 
     from talops.lab.talos.services import Service
+
+
+_ALL = 64  # levels
 
 
 class InfoApi(Api):
@@ -35,7 +38,7 @@ class InfoApi(Api):
                 arch="amd64",
             ),
             platform=machine_pb2.PlatformInfo(name="nocloud", mode="cloud"),
-            features=machine_pb2.FeaturesInfo(rbac=True),
+            features=None if self.node.in_maintenance else machine_pb2.FeaturesInfo(rbac=True),
         )
 
     async def hostname(self, _: Empty) -> machine_pb2.Hostname:
@@ -47,7 +50,7 @@ class InfoApi(Api):
     def _service(self, name: str) -> Service:
         service = self.node.services.get(name)
         if service is None:
-            raise GRPCError(Status.NOT_FOUND, f'service "{name}" not defined')
+            raise GRPCError(Status.UNKNOWN, f'service "{name}" not defined')
         return service
 
     async def service_start(
@@ -83,12 +86,48 @@ class InfoApi(Api):
         yield common_pb2.Data(bytes=content)
 
     async def list(self, request: machine_pb2.ListRequest) -> AsyncIterator[machine_pb2.FileInfo]:
-        names = list_files(self.node, request.root)
-        if names is None:
-            text = f"lstat {request.root}: no such file or directory"
-            yield machine_pb2.FileInfo(name=request.root, error=text)
+        root = request.root or "/"
+        depth = (request.recursion_depth or _ALL) if request.recurse else 1
+        entries = below(self.node, root, depth)
+        if entries is None:
+            text = f"lstat {root}: no such file or directory"
+            yield machine_pb2.FileInfo(name=root, error=text)
             return
-        yield machine_pb2.FileInfo(name=request.root, relative_name=".", is_dir=True)
-        for name in names:
-            path = f"{request.root.rstrip('/')}/{name}"
-            yield machine_pb2.FileInfo(name=path, relative_name=name, is_dir=True)
+        for entry in entries:
+            yield machine_pb2.FileInfo(
+                name=entry.path,
+                relative_name=_relative(entry.path, entries[0].path),
+                size=entry.size,
+                mode=entry.mode,
+                modified=int(self.node.booted_at),
+                is_dir=entry.directory,
+                link=entry.link,
+            )
+
+    async def disk_usage(
+        self, request: machine_pb2.DiskUsageRequest
+    ) -> AsyncIterator[machine_pb2.DiskUsageInfo]:
+        """What is below counts as part of each directory."""
+        for path in request.paths or ["/"]:
+            entries = below(self.node, path, _ALL)
+            if entries is None:
+                text = f"lstat {path}: no such file or directory"
+                yield machine_pb2.DiskUsageInfo(name=path, error=text)
+                continue
+            root = entries[0].path
+            for entry in entries:
+                relative = _relative(entry.path, root)
+                deep = 0 if relative == "." else relative.count("/") + 1
+                shown = entry.directory or request.all or entry.path == root
+                if not shown or deep > max(request.recursion_depth, 0):
+                    continue
+                inside = f"{entry.path.rstrip('/')}/"
+                size = entry.size + sum(e.size for e in entries if e.path.startswith(inside))
+                if size >= request.threshold:
+                    yield machine_pb2.DiskUsageInfo(
+                        name=entry.path, relative_name=relative, size=size
+                    )
+
+
+def _relative(path: str, root: str) -> str:
+    return path.removeprefix(root).strip("/") or "."

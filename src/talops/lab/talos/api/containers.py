@@ -1,0 +1,143 @@
+"""Containers and images: Talos' own services, and the static pods of a control plane."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+from talops.lab.talos.call import Api
+from talops.talos.wire import common_pb2, image_pb2, machine_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from talops.lab.talos.node import Node
+
+_SYSTEM, _KUBERNETES = "system", "k8s.io"
+_OF_TALOS = {"apid", "trustd"}
+_PAUSE = "registry.k8s.io/pause:3.10.1"
+_IMAGE_SIZE = 30 * 2**20
+_NO_RUNTIME = (
+    "ListPodSandbox with filter state:{} from runtime service failed: rpc error: code = Unavailable"
+    ' desc = connection error: desc = "transport: Error while dialing: dial unix'
+    ' /run/containerd/containerd.sock: connect: no such file or directory"'
+)
+
+
+class ContainersApi(Api):
+    """machine.MachineService: Containers, Stats, ImageList."""
+
+    SERVICE = "machine.MachineService"
+
+    async def containers(self, request: machine_pb2.ContainersRequest) -> machine_pb2.Container:
+        return machine_pb2.Container(containers=_containers(self.node, request.namespace))
+
+    async def stats(self, request: machine_pb2.StatsRequest) -> machine_pb2.Stats:
+        found = [
+            machine_pb2.Stat(
+                namespace=container.namespace,
+                id=container.id,
+                memory_usage=_IMAGE_SIZE,
+                cpu_usage=10**9,
+                pod_id=container.pod_id,
+                name=container.name,
+            )
+            for container in _containers(self.node, request.namespace)
+        ]
+        return machine_pb2.Stats(stats=found)
+
+    async def image_list(
+        self, request: machine_pb2.ImageListRequest
+    ) -> AsyncIterator[machine_pb2.ImageListResponse]:
+        system = request.namespace != common_pb2.NS_CRI
+        for name in _images(self.node, system=system):
+            yield machine_pb2.ImageListResponse(
+                name=name, digest=_digest(name), size=_IMAGE_SIZE, created_at=_booted(self.node)
+            )
+
+
+class ImageListApi(Api):
+    """machine.ImageService: List."""
+
+    SERVICE = "machine.ImageService"
+
+    async def list(
+        self, request: image_pb2.ImageServiceListRequest
+    ) -> AsyncIterator[image_pb2.ImageServiceListResponse]:
+        system = request.containerd.namespace != common_pb2.NS_CRI
+        for name in _images(self.node, system=system):
+            yield image_pb2.ImageServiceListResponse(
+                name=name, digest=_digest(name), size=_IMAGE_SIZE, created_at=_booted(self.node)
+            )
+
+
+def _containers(node: Node, namespace: str) -> list[machine_pb2.ContainerInfo]:
+    if namespace != _KUBERNETES:
+        return [
+            machine_pb2.ContainerInfo(
+                namespace=_SYSTEM,
+                id=service.id,
+                pid=service.pid,
+                status="RUNNING",
+                pod_id=service.id,
+                name=service.id,
+                internal_id=service.id,
+            )
+            for service in node.services.all()
+            if service.state == "Running" and service.id in _OF_TALOS
+        ]
+    if node.in_maintenance:
+        raise GRPCError(Status.UNAVAILABLE, _NO_RUNTIME)
+    return list(_pods(node))
+
+
+def _pods(node: Node) -> Iterator[machine_pb2.ContainerInfo]:
+    for number, (component, image) in enumerate(_static_pods(node).items()):
+        pod = f"kube-system/{component}-{node.hostname}"
+        uid = hashlib.md5(pod.encode(), usedforsecurity=False).hexdigest()
+        for name, of, status in (
+            (pod, _PAUSE, "SANDBOX_READY"),
+            (component, image, "CONTAINER_RUNNING"),
+        ):
+            internal = hashlib.sha256(f"{node.boot_id}{pod}{name}".encode()).hexdigest()
+            yield machine_pb2.ContainerInfo(
+                namespace=_KUBERNETES,
+                id=pod if name == pod else f"{pod}:{component}:{internal[:12]}",
+                image=of,
+                pid=5000 + 10 * number + (name != pod),
+                status=status,
+                pod_id=pod,
+                name=name,
+                internal_id=internal,
+                uid=uid,
+            )
+
+
+def _static_pods(node: Node) -> Mapping[str, str]:
+    if node.config is None or not node.control_plane.api_ready:
+        return {}
+    return node.config.static_pod_images()
+
+
+def _images(node: Node, *, system: bool) -> list[str]:
+    if node.config is None:
+        return []
+    if not system:
+        pods = list(_static_pods(node).values())
+        return [*pods, _PAUSE] if pods else []
+    kubelet = str((node.config.machine.get("kubelet") or {}).get("image", ""))
+    return [kubelet] if kubelet else []
+
+
+def _digest(name: str) -> str:
+    return f"sha256:{hashlib.sha256(name.encode()).hexdigest()}"
+
+
+def _booted(node: Node) -> Timestamp:
+    stamp = Timestamp()
+    stamp.FromSeconds(int(node.booted_at))
+    return stamp
