@@ -40,6 +40,22 @@ def test_layers_are_initialised_once(
 
 
 @pytest.mark.slow
+def test_a_provider_that_went_away_is_installed_again(
+    talops: Talops,
+    dev: Path,
+    offline: None,
+    tmp_path: Path,
+) -> None:
+    """`init` links a provider that lies unpacked in a mirror or the cache; both may be emptied."""
+    assert talops("configure", "-C", dev).code == 0
+    (link,) = (dev / "infrastructure/02-platforms/dev").glob(".terraform/providers/*/*/*/*/*_*4")
+    link.rename(link.with_name("kept"))
+    link.symlink_to(tmp_path / "gone")
+    assert talops("configure", "-C", dev).code == 0
+    assert link.exists()
+
+
+@pytest.mark.slow
 def test_no_init_skips_it(
     talops: Talops, dev: Path, offline: None, tool: Callable[[str], Path]
 ) -> None:

@@ -102,7 +102,8 @@ async def ensure_init(root: Path, running: Engine, every: Mapping[str, str]) -> 
     known = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
     # What init remembers of the backend lies there; without it every other command refuses.
     remembered = layer.path / ".terraform" / "terraform.tfstate"
-    if known == _init_fingerprint(running, every) and remembered.exists():
+    done = known == _init_fingerprint(running, every) and remembered.exists()
+    if done and not provider.lost(layer.path):
         return
     remote = "TF_HTTP_ADDRESS" in every or "AWS_ENDPOINT_URL_S3" in every
     await init(root, running, every, ["-reconfigure"] if remote else [])

@@ -12,7 +12,7 @@ from talops.files import PRIVATE, make_private_directory, write_atomic
 from talops.redaction import Redactor, Secret
 from talops.tofu import process, stream
 from talops.tofu.errors import failure
-from talops.tofu.events import Diagnostic, Interrupted, LayerDone, LayerStarted, TofuLine
+from talops.tofu.events import Diagnostic, Interrupted, LayerDone, LayerStarted
 from talops.tofu.plan import Plan, read_plan
 
 if TYPE_CHECKING:
@@ -221,9 +221,6 @@ class Engine:
             on_line=on_line,
             on_stop=lambda: self.emit(Interrupted(self.layer.name)),
         )
-
-    def say(self, text: str) -> None:
-        self.emit(TofuLine(self.layer.name, self._redact(text)))
 
     def redact(self, text: str) -> str:
         return self._redact(text)

@@ -145,6 +145,12 @@ def outdated(layer: Path, version: str) -> bool:
     return any(known and known[0] != version for known in (_locked(layer, h) for h in mirror.HOSTS))
 
 
+def lost(layer: Path) -> bool:
+    """Whether `init` linked a provider from a mirror or a cache that is no longer there."""
+    links = layer.glob(".terraform/providers/*/*/*/*/*")
+    return any(link.is_symlink() and not link.exists() for link in links)
+
+
 def _locked(layer: Path, host: str) -> tuple[str, str] | None:
     """Version and hashes that the lock file knows of the provider from that registry."""
     pattern = _LOCKED.format(re.escape(f"{host}/{mirror.NAMESPACE}"))
