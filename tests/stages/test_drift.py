@@ -11,6 +11,11 @@ from tests.stages.conftest import kube_nodes
 from talops.errors import TalopsError, UnreachableError
 from talops.generated import Action, Change
 from talops.inventory.sections import Addons
+from talops.machineconfig import pem
+from talops.machineconfig.contract import Contract
+from talops.machineconfig.generate import generate
+from talops.machineconfig.pki import Pair
+from talops.machineconfig.request import ClusterRequest, NodeRequest
 from talops.redaction import Redactor, Secret
 from talops.stages.addons import Addons as AddonStage
 from talops.stages.addons import Facts as AddonFacts
@@ -27,6 +32,8 @@ from talops.tofu.rules import Effect
 
 if TYPE_CHECKING:
     from tests.stages.conftest import Example
+
+    from talops.machineconfig.bundle import Bundle
 
 
 @pytest.mark.parametrize(
@@ -139,6 +146,23 @@ def test_configs_leaf_by_leaf() -> None:
         ("HostnameConfig.hostname", "new", "old"),
     ]
     assert leaves(WANTED, WANTED) == []
+
+
+@pytest.mark.parametrize("contract", list(Contract))
+def test_no_secret_is_shown(bundle: Bundle, contract: Contract) -> None:
+    """All secrets of a cluster replaced: every one of them differs, and none is to be read."""
+    cluster = ClusterRequest("demo", contract, "https://10.5.0.10:6443", "1.36.3")
+    node = NodeRequest("cp-1", control_plane=True, installer="installer:v1", disk="/dev/vda")
+    hidden = Secret(pem.one_line(b"other key"))
+    pair = Pair(pem.one_line(b"other certificate"), hidden)
+    pairs = dict.fromkeys(("etcd", "k8s", "aggregator", "os"), pair)
+    names = ("cluster_secret", "bootstrap_token", "trustd_token", "service_account", "secretbox")
+    secrets: dict[str, Any] = {**pairs, **dict.fromkeys(names, hidden)}
+    other = replace(bundle, cluster_id="other id", **secrets)
+    before, after = (generate(cluster, node, each).to_yaml() for each in (bundle, other))
+    found = leaves(before, after)
+    assert len(found) >= 10
+    assert {text for _, *texts in found for text in texts} == {"***"}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,9 @@ SECRET = frozenset(
         *("secretboxEncryptionSecret", "aescbcEncryptionSecret", "acceptedCAs", "aggregatorCA"),
         *("serviceAccount", "password", "passphrase", "auth", "identityToken", "environment"),
         *("configPatches", "contents", "inlineManifests", "keys", "static", "privateKey"),
+        # In the documents beside the main one.
+        *("cert", "issuingCA", "clusterID", "clusterSecret", "manifest", "pod", "variables"),
+        *("presharedKey", "apiToken", "uniqueToken", "headers"),
     }
 )
 LONGEST = 60
