@@ -11,17 +11,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator
+
+    from talops.lab.pki import Authority
 
 
 @dataclass(frozen=True)
 class S3Server:
     endpoint: str
+    trusted: ssl.SSLContext | None = None
 
     def new_bucket(self) -> str:
         name = f"states-{uuid.uuid4().hex}"
         request = urllib.request.Request(f"{self.endpoint}/{name}", method="PUT")
-        with urllib.request.urlopen(request, timeout=30):
+        with urllib.request.urlopen(request, timeout=30, context=self.trusted):
             return name
 
     @property
@@ -35,17 +39,21 @@ class S3Server:
 
 
 @contextlib.contextmanager
-def s3(*, lying: bool = False) -> Iterator[S3Server]:
+def s3(*, lying: bool = False, authority: Authority | None = None) -> Iterator[S3Server]:
+    """With an authority it speaks TLS alone, with a certificate that nobody else signed."""
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     application = _Conditions(DomainDispatcherApplication(create_backend_app), lying=lying)
-    server = make_server("127.0.0.1", 0, application, threaded=True)
+    context = authority.server_context("s3", ["127.0.0.1"]) if authority else None
+    server = make_server("127.0.0.1", 0, application, threaded=True, ssl_context=context)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield S3Server(f"http://127.0.0.1:{server.server_port}")
+        scheme = "https" if authority else "http"
+        trusted = authority.client_context() if authority else None
+        yield S3Server(f"{scheme}://127.0.0.1:{server.server_port}", trusted)
     finally:
         server.shutdown()
         thread.join(30)

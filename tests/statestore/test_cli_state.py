@@ -147,6 +147,21 @@ def test_restore_from_a_file(inventory: Path, capfd: pytest.CaptureFixture[str])
     assert path.read_bytes() == state_body(2)
 
 
+def test_the_old_server_may_have_an_authority_of_its_own(
+    inventory: Path, served: Served, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Moving away from a server: the inventory names the new place, and no longer its CA."""
+    put(inventory, ONE, state_body(1))
+    talops(capfd, "state", "migrate", "--from", "local", "-C", inventory)
+    text = (inventory / "cluster.yaml").read_text()
+    (inventory / "cluster.yaml").write_text(text.partition("\nstate:\n")[0])
+    back = ("state", "migrate", "--from", served.url, "-C", inventory)
+    talops(capfd, *back, code=1)
+    assert ONE in talops(capfd, *back, "--from-ca", served.certificate)
+    local = inventory / "infrastructure" / ONE / "terraform.tfstate"
+    assert local.read_bytes() == state_body(1)
+
+
 def test_the_way_to_a_server_and_back_in_time(
     served: Served, capfd: pytest.CaptureFixture[str]
 ) -> None:

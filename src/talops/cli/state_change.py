@@ -97,6 +97,12 @@ def migrate(
             "--to", metavar="BACKEND", help="Target backend; default: `state` in cluster.yaml."
         ),
     ] = None,
+    from_ca: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-ca", metavar="FILE", help="CA that signed the old server's certificate."
+        ),
+    ] = None,
     force: Force = False,
     directory: Directory = None,
 ) -> None:
@@ -107,7 +113,7 @@ def migrate(
     root = (directory or Path.cwd()).absolute()
 
     async def work(new: StateBackend) -> list[Moved]:
-        old = await open_backend(root, source)
+        old = await open_backend(root, source, from_ca)
         try:
             if old.place == new.place:
                 raise TalopsError(f"the states are already at {old.place}")

@@ -29,12 +29,13 @@ def with_backend(
     directory: Path | None,
     work: Callable[[StateBackend], Awaitable[T]],
     place: str | None = None,
+    ca_file: Path | None = None,
 ) -> T:
     """Open the backend, run `work`, close it. `place` overrides the inventory."""
     root = (directory or Path.cwd()).absolute()
 
     async def run() -> T:
-        backend = await open_backend(root, place)
+        backend = await open_backend(root, place, ca_file)
         try:
             return await work(backend)
         finally:
@@ -43,8 +44,10 @@ def with_backend(
     return asyncio.run(run())
 
 
-async def open_backend(root: Path, place: str | None = None) -> StateBackend:
-    """`place` is local, http(s)://HOST/PROJECT or s3://BUCKET/PREFIX."""
+async def open_backend(
+    root: Path, place: str | None = None, ca_file: Path | None = None
+) -> StateBackend:
+    """`place` is local, http(s)://HOST/PROJECT or s3://BUCKET/PREFIX; `ca_file` its authority."""
     from talops.cli.infra_context import inventory_of, read_credentials
 
     cluster = inventory_of(root)
@@ -55,13 +58,19 @@ async def open_backend(root: Path, place: str | None = None) -> StateBackend:
             hint="set its directory with -C, or create one: talops init",
         )
     remote = (place or cluster.state.kind) != "local"
-    return backend_of(cluster, root, await read_credentials(cluster, root) if remote else {}, place)
+    credentials = await read_credentials(cluster, root) if remote else {}
+    return backend_of(cluster, root, credentials, place, ca_file)
 
 
 def backend_of(
-    cluster: Cluster, root: Path, credentials: Mapping[str, Secret], place: str | None = None
+    cluster: Cluster,
+    root: Path,
+    credentials: Mapping[str, Secret],
+    place: str | None = None,
+    ca_file: Path | None = None,
 ) -> StateBackend:
     spelt = place or cluster.state.kind
+    ca_file = ca_file or _ca_file(cluster, root, spelt)
     if spelt == "local":
         from talops.stages.state_copies import local_backend
 
@@ -69,13 +78,12 @@ def backend_of(
     if spelt.startswith("http"):
         from talops.statestore.backends.http import HttpBackend
 
-        return HttpBackend(
-            _http(cluster, credentials, place or cluster.state.url or "", root), _who()
-        )
+        url = place or cluster.state.url or ""
+        return HttpBackend(_http(cluster, credentials, url, ca_file), _who())
     if spelt.startswith("s3"):
         from talops.statestore.backends.s3 import S3Backend
 
-        return S3Backend(*_s3(cluster, credentials, place), _who())
+        return S3Backend(*_s3(cluster, credentials, place, ca_file), _who())
     raise TalopsError(
         f"{spelt} is not a state backend",
         hint="use local, https://HOST/PROJECT or s3://BUCKET/PREFIX",
@@ -84,19 +92,26 @@ def backend_of(
 
 def marks_of(cluster: Cluster, root: Path, credentials: Mapping[str, Secret]) -> Marks | None:
     """Locks stored with the states; None if the states are local files."""
+    ca_file = _ca_file(cluster, root, cluster.state.kind)
     if cluster.state.kind == "http":
         from talops.statestore.backends.marks import HttpMarks
 
-        return HttpMarks(_http(cluster, credentials, cluster.state.url or "", root), _who())
+        return HttpMarks(_http(cluster, credentials, cluster.state.url or "", ca_file), _who())
     if cluster.state.kind == "s3":
         from talops.statestore.backends.s3_marks import S3Marks
 
-        return S3Marks(*_s3(cluster, credentials, None), _who())
+        return S3Marks(*_s3(cluster, credentials, None, ca_file), _who())
     return None
 
 
+def _ca_file(cluster: Cluster, root: Path, place: str) -> Path | None:
+    """The inventory's is for the kind of place that the inventory names."""
+    given, kind = cluster.state.ca_file, cluster.state.kind
+    return root / given if given and place.startswith(kind) else None
+
+
 def _http(
-    cluster: Cluster, credentials: Mapping[str, Secret], url: str, root: Path
+    cluster: Cluster, credentials: Mapping[str, Secret], url: str, ca_file: Path | None
 ) -> HttpSettings:
     from talops.redaction import Secret
     from talops.statestore.backends.http import HttpSettings
@@ -106,14 +121,13 @@ def _http(
     if not username and "tfstate_username" in credentials:
         username = credentials["tfstate_username"].reveal()
     secret = Secret(password) if password else credentials.get("tfstate_password")
-    ca_file = root / cluster.state.ca_file if cluster.state.ca_file else None
     return HttpSettings(url, _names(cluster), username, secret, ca_file)
 
 
 def _s3(
-    cluster: Cluster, credentials: Mapping[str, Secret], place: str | None
+    cluster: Cluster, credentials: Mapping[str, Secret], place: str | None, ca_file: Path | None
 ) -> tuple[S3Settings, Retention]:
-    from talops.render.backend import backend_environment
+    from talops.render.backend import backend_environment, s3_keys
     from talops.render.layers import HYPERVISORS
     from talops.statestore.backends.s3 import S3Settings
     from talops.statestore.model import Retention
@@ -123,6 +137,10 @@ def _s3(
     if cluster.state.kind == "s3":
         options = {**backend_environment(cluster, HYPERVISORS, credentials), **options}
         options.setdefault("AWS_REGION", cluster.state.region or "auto")
+    elif cluster.state.kind == "local":  # beside a state server, the keys would be its own
+        options = {**s3_keys(credentials), **options}
+    if ca_file:
+        options["AWS_CA_BUNDLE"] = str(ca_file)
     if place and place.startswith("s3://"):
         bucket, _, prefix = place.removeprefix("s3://").partition("/")
     if endpoint := options.pop("AWS_ENDPOINT_URL_S3", None):
@@ -138,6 +156,7 @@ _S3_OPTIONS = (
     "AWS_SESSION_TOKEN",
     "AWS_REGION",
     "AWS_ENDPOINT_URL",
+    "AWS_CA_BUNDLE",
 )
 
 

@@ -229,6 +229,19 @@ def _url(value: Any) -> str:
     return text.rstrip("/")
 
 
+def _endpoint(value: Any) -> str:
+    """An address that may do without TLS, where that is said aloud."""
+    text = _text(value, "https://s3.example")
+    if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", text):
+        raise refuse(
+            "url",
+            f"{_MASK(text)!r} is not an address",
+            "write it like https://s3.example or http://nas.example:9000, without user, password "
+            "or query",
+        )
+    return text.rstrip("/")
+
+
 def _git_url(value: Any) -> str:
     text = _text(value, "https://git.example/me/home.git")
     if not re.fullmatch(r"(https://[^\s/?#@]+|ssh://[\w.-]+@[^\s/?#@]+)/[^\s?#]+", text):
@@ -268,6 +281,7 @@ StorageName = Annotated[str, BeforeValidator(_storage_name, json_schema_input_ty
 UserName = Annotated[str, BeforeValidator(_user_name, json_schema_input_type=str)]
 Taint = Annotated[str, BeforeValidator(_taint, json_schema_input_type=str)]
 Url = Annotated[str, BeforeValidator(_url, json_schema_input_type=str)]
+Endpoint = Annotated[str, BeforeValidator(_endpoint, json_schema_input_type=str)]
 GitUrl = Annotated[str, BeforeValidator(_git_url, json_schema_input_type=str)]
 Sha256 = Annotated[str, BeforeValidator(_sha256, json_schema_input_type=str)]
 Mtu = Annotated[int, Field(ge=576, le=9216)]

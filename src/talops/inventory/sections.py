@@ -10,6 +10,7 @@ from talops.inventory.fields import (
     Address,
     Count,
     DnsLabel,
+    Endpoint,
     Gibibytes,
     GitUrl,
     Gpu,
@@ -76,7 +77,7 @@ class StateSettings(Section):
     url: Url | None = Field(None, description="http: address of the state server and project.")
     bucket: Text | None = Field(None, description="s3: bucket.")
     region: Text | None = Field(None, description="s3: region; auto for R2.")
-    endpoint: Url | None = Field(None, description="s3: endpoint of MinIO, R2, Garage …")
+    endpoint: Endpoint | None = Field(None, description="s3: endpoint of MinIO, R2, Garage …")
     prefix: Text | None = Field(None, description="s3: key prefix; default: the cluster name.")
     backups: Annotated[int, Field(ge=0)] = Field(
         30, description="local: number of backups to keep."

@@ -79,10 +79,7 @@ def _http_environment(
 
 
 def _s3_environment(state: State, credentials: Mapping[str, Secret]) -> dict[str, str]:
-    variables = _revealed(
-        credentials,
-        {"tfstate_username": "AWS_ACCESS_KEY_ID", "tfstate_password": "AWS_SECRET_ACCESS_KEY"},
-    )
+    variables = s3_keys(credentials)
     endpoint = state.endpoint
     if endpoint is None and "cf_account_id" in credentials:
         account = credentials["cf_account_id"].reveal()
@@ -94,6 +91,13 @@ def _s3_environment(state: State, credentials: Mapping[str, Secret]) -> dict[str
         variables["AWS_REQUEST_CHECKSUM_CALCULATION"] = "when_required"
         variables["AWS_RESPONSE_CHECKSUM_VALIDATION"] = "when_required"
     return variables
+
+
+def s3_keys(credentials: Mapping[str, Secret]) -> dict[str, str]:
+    return _revealed(
+        credentials,
+        {"tfstate_username": "AWS_ACCESS_KEY_ID", "tfstate_password": "AWS_SECRET_ACCESS_KEY"},
+    )
 
 
 def _revealed(credentials: Mapping[str, Secret], names: dict[str, str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from talops.inventory.problems import Severity
 from talops.inventory.rules import rule
 
 if TYPE_CHECKING:
@@ -39,6 +40,17 @@ def state_settings(inv: Inventory) -> Iterator[Finding]:
             inv.at.cluster_key("state", key),
             f"{key} is not valid for state of type {state.type}",
             "remove it, or change the type",
+        )
+
+
+@rule("s3-plain-http", Severity.WARNING)
+def s3_in_plain_text(inv: Inventory) -> Iterator[Finding]:
+    state = inv.cluster.state
+    if state and state.endpoint and state.endpoint.startswith("http:"):
+        yield (
+            inv.at.cluster_value("state", "endpoint"),
+            "states go to this endpoint unencrypted, and a state holds secrets",
+            "use https with ca_file, or set state_encryption_passphrase (talops secrets init)",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import obstore
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
 
 PIECE = 1024 * 1024
+CA_BUNDLE = "AWS_CA_BUNDLE"
 _REFUSED = (failures.PermissionDeniedError, failures.UnauthenticatedError)
 
 
@@ -24,18 +26,31 @@ class ChangedError(Exception):
 
 
 class Bucket:
+    """`options` are AWS_* variables; AWS_CA_BUNDLE names the authority of the store's certificate,
+    as it does for OpenTofu.
+    """
+
     def __init__(self, name: str, prefix: str, options: Mapping[str, str]) -> None:
-        config: Any = {key.lower(): value for key, value in options.items()}
+        config: Any = {key.lower(): value for key, value in options.items() if key != CA_BUNDLE}
         plain = config.get("aws_endpoint_url", "").startswith("http://")
+        pem = _authority(options)
+        how: Any = {"allow_http": plain, "timeout": "60s"} | (
+            {"root_certificate": pem} if pem else {}
+        )
         try:
             self._client = Client(
                 name,
                 prefix=prefix or None,
                 config=config,
-                client_options={"allow_http": plain, "timeout": "60s"},
+                client_options=how,
             )
         except (failures.BaseError, ValueError) as error:
-            raise TalopsError(f"cannot use the bucket {name}: {type(error).__name__}") from None
+            if pem and "root_certificate" in str(error):
+                raise _bad_authority("it holds no certificate", options) from None
+            raise TalopsError(
+                f"cannot use the bucket {name}: {type(error).__name__}",
+                hint="check bucket, region and endpoint of state: in cluster.yaml",
+            ) from None
 
     async def get(self, key: str) -> tuple[bytes, str] | None:
         with _translated(key):
@@ -127,11 +142,51 @@ def _translated(key: str) -> Iterator[None]:
         raise DeniedError(
             f"the S3 store refused the request: {type(error).__name__}",
             where=key,
-            hint="check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+            hint="check tfstate_username and tfstate_password (talops secrets edit), or "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
         ) from None
     except (failures.BaseError, OSError, TimeoutError) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise UnreachableError(
-            f"the S3 store does not answer: {type(error).__name__}", where=key
-        ) from None
+        raise _silent(str(error), key) from None
+
+
+# What obstore's long text of a failed request says, and what it means.
+_REASONS = (
+    ("UnknownIssuer", "its certificate is not trusted"),
+    ("CaUsedAsEndEntity", "its certificate is one of an authority, not of a server"),
+    ("NotValidForName", "its certificate is for another name"),
+    ("Expired", "its certificate has expired"),
+    ("InvalidCertificate", "its certificate is not accepted"),
+    ("ConnectionRefused", "connection refused"),
+    ("dns error", "its name is not known"),
+    ("ConnectionReset", "it closed the connection; does it speak TLS, or plain http?"),
+    ("timed out", "timed out"),
+    ("TimedOut", "timed out"),
+)
+
+
+def _silent(text: str, key: str) -> TalopsError:
+    """Of the text only the kind: it carries addresses and answers."""
+    reason = next((words for sign, words in _REASONS if sign in text), "the request failed")
+    hint = "check endpoint of state: in cluster.yaml, and that the store runs"
+    if "certificate" in reason:
+        hint = "name the authority that signed it as ca_file of state: in cluster.yaml"
+    return UnreachableError(f"the S3 store does not answer: {reason}", where=key, hint=hint)
+
+
+def _authority(options: Mapping[str, str]) -> str | None:
+    if not options.get(CA_BUNDLE):
+        return None
+    try:
+        return Path(options[CA_BUNDLE]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _bad_authority(str(error), options) from error
+
+
+def _bad_authority(reason: str, options: Mapping[str, str]) -> TalopsError:
+    return TalopsError(
+        f"cannot use the CA file of the S3 store: {reason}",
+        where=options[CA_BUNDLE],
+        hint="correct ca_file of state: in cluster.yaml, or AWS_CA_BUNDLE",
+    )
