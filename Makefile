@@ -1,38 +1,38 @@
-# Two commands need nothing else: `make demo` and `make test`. `make help` lists the rest.
+# `make demo` and `make test` have no other requirements. `make help` lists all targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.talops-stamp
-# One more than there are processors: a test that waits for a node leaves its own to another.
+# One more than the number of processors: a test that waits for a node uses none.
 WORKERS ?= $(shell echo $$(( $$(nproc) + 1 )))
-# Found, fetched or built before the tests start, so that a fresh machine shows what it is doing.
+# Found, downloaded or built before the tests start, so that a new machine shows its progress.
 TEST_TOOLS := tofu provider sops age etcd kube-apiserver helm
 
-.PHONY: help venv demo test check fmt lock docs bench chaos clean proto
+.PHONY: help venv demo test check fmt lock docs texts bench chaos clean proto
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-# Where Python is told to keep no bytecode, as in many containers, every program that a test starts
-# would compile all of talops again: half of its start.
-venv: $(STAMP) ## Make .venv with talops in it (quick when nothing changed)
+# If Python must not write bytecode, as in many containers, every program that a test starts would
+# compile all of talops again, which is half of its startup time.
+venv: $(STAMP) ## Create .venv with talops (quick if nothing changed)
 	@$(BIN)/python -m compileall -q src
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "talops needs Python 3.11 or newer; $(PYTHON) is older. Try: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
-	  { rm -rf $(VENV); echo "cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
+	  { rm -rf $(VENV); echo "cannot create a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: venv ## Run the main job in the embedded lab
+demo: venv ## Run the complete workflow in the embedded lab
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ./scripts/demo
 
-test: venv ## Set everything up and pass all tests
+test: venv ## Set up everything and run all tests
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy --no-error-summary
@@ -46,26 +46,29 @@ check: venv ## The inner loop: ruff, mypy, quick tests
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/pytest -q -n $(WORKERS) -m "not chaos and not slow"
 
-fmt: venv ## Format and fix what can be fixed
+fmt: venv ## Format the code and apply automatic fixes
 	$(BIN)/ruff check --quiet --fix .
 	$(BIN)/ruff format --quiet .
 
-docs: venv ## Write the generated pages of docs/ anew
+docs: venv ## Regenerate the generated pages of docs/
 	$(BIN)/python scripts/reference
 
-bench: venv ## Print the figures, as ratios within one run
+texts: venv ## Print every error and hint with its position
+	@$(BIN)/python -m tests.texts
+
+bench: venv ## Print the benchmarks, as ratios within one run
 	$(BIN)/python -m tests.bench
 
-chaos: venv ## The long crash and fault matrices (seeded: SEED=…)
+chaos: venv ## Run the long crash and fault matrices (seeded: SEED=…)
 	$(BIN)/pytest -n $(WORKERS) -m chaos --timeout 3600
 
-lock: venv ## Write requirements.lock anew from pyproject.toml
+lock: venv ## Regenerate requirements.lock from pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --no-header --all-extras --group dev pyproject.toml scripts/build-requirements.in -o requirements.lock
 
-proto: ## Generate the gRPC stubs anew from the .proto files
+proto: ## Regenerate the gRPC stubs from the .proto files
 	./scripts/generate-stubs
 
-clean: ## Remove what make made here
+clean: ## Remove the files that make created
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

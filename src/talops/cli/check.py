@@ -13,7 +13,7 @@ def register(root: typer.Typer) -> None:
 
 
 def check(directory: Directory = None, output: Output = Format.TEXT) -> None:
-    """Validate cluster.yaml and nodes.yaml; reports every problem with position and fix."""
+    """Validate cluster.yaml and nodes.yaml; reports every problem at once."""
     from talops.inventory.load import load
     from talops.inventory.problems import errors
 

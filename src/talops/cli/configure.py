@@ -38,7 +38,7 @@ def configure(
     ] = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Render the OpenTofu files from the inventory; initialise layers if credentials exist."""
+    """Render the OpenTofu files from the inventory and initialise the layers."""
     from talops import generated
     from talops.stages.configure import TERRITORY
 

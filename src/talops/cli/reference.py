@@ -1,4 +1,4 @@
-"""The command line's documentation, made from the commands themselves."""
+"""The documentation of the command line, generated from the commands."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from talops.cli.app import COMMANDS, build
 INTRODUCTION = """\
 # The command line
 
-Results go to stdout, progress to stderr; `-o json` on every reading command. Every flag can also be given as
+Results go to stdout, progress to stderr; every reading command supports `-o json`. Every flag can also be set as
 `TALOPS_<FLAG>`. `-C DIR` works before and after the command.
 
 | exit code | meaning |
 | --- | --- |
-| 0 | done, or no difference |
+| 0 | done, or no differences |
 | 1 | failed |
 | 2 | differences found (`plan`, `drift`, `configure --check`, `up --dry-run`) |
-| 3 | the inventory is not right |
-| 4 | preflight refused |
+| 3 | invalid inventory |
+| 4 | preflight failed |
 | 130 | interrupted |
 """
 
@@ -32,7 +32,7 @@ def cli_reference() -> str:
 
 
 def leaves(path: str, command: Any) -> list[tuple[str, Any]]:
-    """Every command that can be typed, with its whole path."""
+    """Every command with its full path."""
     children = getattr(command, "commands", None)
     if not children:
         return [(path, command)]

@@ -106,7 +106,7 @@ def migrate(
     force: Force = False,
     directory: Directory = None,
 ) -> None:
-    """Migrate all states to another backend; verifies each copy before the old one is retired."""
+    """Migrate all states to another backend; verifies each copy first."""
     from talops.statestore.backends.moving import Moved
     from talops.statestore.backends.moving import migrate as move
 

@@ -68,7 +68,7 @@ class ClusterFile(Section):
     node_default_gateway: Address | None = Field(
         None, description="Default gateway; default: the first host of node_cidr."
     )
-    node_dns_servers: list[Address] | None = Field(None, description="Resolvers.")
+    node_dns_servers: list[Address] | None = Field(None, description="DNS servers.")
     node_ntp_servers: list[Text] | None = Field(None, description="Time servers.")
     node_vlan_tag: VlanTag | None = Field(None, description="VLAN of the nodes.")
     proxmox_vlan_mode: bool | None = Field(
@@ -76,7 +76,7 @@ class ClusterFile(Section):
     )
     cluster_api_addr: Address | None = Field(None, description="The VIP of the Kubernetes API.")
     cluster_api_tls_sans: list[Text] | None = Field(
-        None, description="Additional names in its certificate."
+        None, description="Additional names in the API certificate."
     )
     cluster_pod_cidr: Network | None = Field(
         None, description="Pod network (default: 10.42.0.0/16)."
@@ -87,7 +87,7 @@ class ClusterFile(Section):
     repository_name: Text | None = Field(None, description="owner/name of the Git repository.")
     repository_branch: Text | None = Field(None, description="Branch (default: main).")
     repository_visibility: Literal["public", "private"] | None = Field(
-        None, description="public or private; private needs credentials for Flux."
+        None, description="public or private; private requires credentials for Flux."
     )
     gitops: GitOps | None = Field(
         None, description="Repository, credentials and installation of Flux."
@@ -107,7 +107,7 @@ class ClusterFile(Section):
     proxmox_vm_controller_defaults: VmSize | None = Field(
         None, description="Size of control planes."
     )
-    proxmox_vm_worker_defaults: VmSize | None = Field(None, description="Workers.")
+    proxmox_vm_worker_defaults: VmSize | None = Field(None, description="Size of workers.")
     proxmox_vm_advanced: VmAdvanced | None = Field(None, description="Hardware of every VM.")
     boot: Literal["iso", "image", "template"] | None = Field(None, description="How VMs boot.")
     boot_network: Literal["static", "dhcp"] | None = Field(

@@ -78,4 +78,5 @@ def comparison_lines(found: Comparison) -> Iterator[str]:
         yield "  no differences"
     yield from found.artifacts.values()
     if found.artifacts:
-        yield f"{count(len(found.artifacts), 'artifact')} differ"
+        verb = "differs" if len(found.artifacts) == 1 else "differ"
+        yield f"{count(len(found.artifacts), 'artifact')} {verb}"

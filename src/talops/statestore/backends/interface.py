@@ -113,7 +113,7 @@ def check_successor(current: bytes | None, data: bytes, state: str, *, force: bo
 
 
 def held_error(state: str, lock: Mapping[str, Any]) -> ConflictError:
-    who = f"{lock.get('Who') or 'somebody'} ({lock.get('Operation') or 'unknown operation'})"
+    who = f"{lock.get('Who') or 'an unknown user'} ({lock.get('Operation') or 'unknown operation'})"
     return ConflictError(
         f"{state} is locked by {who} since {lock.get('Created', 'an unknown time')}",
         hint=f"wait, or: talops state unlock {state} --id {lock.get('ID', '')}",
