@@ -166,8 +166,7 @@ def _role_name(value: Any) -> str:
         raise refuse(
             "role-name",
             f"{text!r} is not the name of a Proxmox role that can be created",
-            "use A-Z, a-z, 0-9, '.', '-' and '_'; Proxmox keeps names that begin with PVE for "
-            "its own roles",
+            "use A-Z, a-z, 0-9, '.', '-' and '_'; Proxmox reserves names that start with PVE",
         )
     return text
 

@@ -14,17 +14,17 @@ KUBERNETES: dict[int, tuple[int, int]] = {
     13: (31, 36),
     14: (32, 37),
 }
-# What `talops init` writes: the one place to change when newcomers shall begin with newer ones.
+# The versions that `talops init` writes.
 NEW_CLUSTER_TALOS, NEW_CLUSTER_KUBERNETES = "v1.13.9", "v1.36.3"
-# Talos minor → the oldest Kubernetes minor of its support matrix, where its code takes older ones.
+# Talos minor → the oldest Kubernetes minor of its support matrix, if its code accepts older ones.
 OLDEST_TESTED = {14: 33}
-# Releases that no cluster should run, each with what is wrong with it.
+# Releases that no cluster should run, and why.
 WITHDRAWN = {
-    "v1.13.1": "its makers have withdrawn it",
-    "v1.13.3": "it panics on whole numbers in scheduler.config, and no API server starts",
+    "v1.13.1": "the Talos project has withdrawn it",
+    "v1.13.3": "it panics on integers in scheduler.config, so no API server starts",
 }
 NEWEST_RELEASE = {13: "v1.13.9", 14: "v1.14.1"}
-# The first Talos with the network documents that talops writes.
+# The first Talos version with the network documents that talops writes.
 OLDEST_CONFIGURABLE = 12
 CONTRACTS = ("v1.12", "v1.13", "v1.14")
 _FIRST_WITH_CDI = 13
@@ -45,11 +45,11 @@ def minor(version: str) -> int:
 
 
 def default_contract(talos_version: str) -> str:
-    """The newest contract that the version can read."""
+    """The newest contract that the version supports."""
     readable = [c for c in CONTRACTS if minor(f"{c}.0") <= minor(talos_version)]
     return readable[-1] if readable else CONTRACTS[0]
 
 
 def knows_cdi(talos_version: str) -> bool:
-    """Talos gives GPUs to pods by CDI: NVIDIA's RuntimeClass has to be gone by then."""
+    """Talos passes GPUs to pods by CDI, without the RuntimeClass of NVIDIA."""
     return minor(talos_version) >= _FIRST_WITH_CDI

@@ -57,7 +57,7 @@ def kubernetes_tested(inv: Inventory) -> Iterator[Finding]:
     if taken and tested and taken[0] <= support.minor(kubernetes) < tested:
         yield (
             inv.at.cluster_value("kubernetes_version"),
-            f"Talos {talos} takes Kubernetes {kubernetes}, and its makers do not test that",
+            f"Kubernetes {kubernetes} is not in the support matrix of Talos {talos}",
             f"use v1.{tested} to v1.{taken[1]}",
         )
 
@@ -68,7 +68,7 @@ def talos_withdrawn(inv: Inventory) -> Iterator[Finding]:
     if version in support.WITHDRAWN:
         yield (
             inv.at.cluster_value("talos_version"),
-            f"Talos {version} is not fit for use: {support.WITHDRAWN[version]}",
+            f"do not use Talos {version}: {support.WITHDRAWN[version]}",
             f"use {support.NEWEST_RELEASE[support.minor(version)]}",
         )
 
@@ -95,7 +95,7 @@ def contract_known(inv: Inventory) -> Iterator[Finding]:
     if contract not in support.CONTRACTS:
         yield (
             inv.at.cluster_value("talos_contract"),
-            f"{contract!r} is not a contract that talops writes",
+            f"contract {contract!r} is not supported",
             f"use one of {', '.join(support.CONTRACTS)}",
         )
     elif talos and support.minor(f"{contract}.0") > support.minor(talos):
