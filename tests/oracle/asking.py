@@ -21,6 +21,10 @@ class RefusedError(Exception):
     """The library says no; the text is its own."""
 
 
+class BrokeDownError(Exception):
+    """The library panicked."""
+
+
 @dataclass(frozen=True)
 class Encoded:
     """A resource as a node of the library's version sends it; `spec` as `talosctl get` shows it."""
@@ -50,7 +54,8 @@ class Oracle:
         line = self._process.stdout.readline()
         assert line, f"the oracle ended while it was asked to {operation}"
         answer = json.loads(line)
-        assert "panic" not in answer, f"the library broke down at {operation}: {answer['panic']}"
+        if "panic" in answer:
+            raise BrokeDownError(f"{operation}: {answer['panic']}")
         if "error" in answer:
             raise RefusedError(answer["error"])
         return answer["ok"]

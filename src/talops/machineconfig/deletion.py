@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
-from talops.machineconfig.schema.types import MapOf, Special, Struct
+from talops.machineconfig.schema.types import ListOf, MapOf, Scalar, Special, Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from talops.machineconfig.schema.types import Type
 
 MARK = "$patch"
 _EMPTY = object()
+_COMPARED = (Scalar.TEXT, Scalar.ANY)
 # A document in which nothing else is left says nothing any more.
 _BARE_KEYS = frozenset({"version", "kind", "name"})
 
@@ -82,9 +83,9 @@ def apply(deletion: Deletion, document: dict[str, Any], fields: Struct) -> dict[
     holder, kind = steps[-1]
     name = deletion.path[-1]
     if deletion.key is not None:
-        changed = {**holder, name: _remove_item(holder.get(name), deletion)}
+        changed = {**holder, name: _remove_item(holder.get(name), deletion, _inner(kind, name))}
     else:
-        if name not in holder and not isinstance(kind, Struct):
+        if name not in _deletable(holder, kind):
             raise _missing(deletion)
         changed = {key: value for key, value in holder.items() if key != name}
     for (parent, _), part in zip(reversed(steps[:-1]), reversed(deletion.path[:-1]), strict=True):
@@ -105,16 +106,30 @@ def _walk(
         value, kind = value.get(part), _inner(kind, part)
 
 
+def _deletable(holder: dict[str, Any], kind: Type) -> Collection[str]:
+    if _is_sealed(kind):
+        return ()
+    return kind.fields if isinstance(kind, Struct) else holder
+
+
+def _is_sealed(kind: Type) -> bool:
+    return kind is Special.PAIR or (isinstance(kind, Struct) and kind.sealed)
+
+
 def _inner(kind: Type, part: str) -> Type:
     if isinstance(kind, Struct):
         return kind.fields.get(part, Special.FREE)
     return kind.value if isinstance(kind, MapOf) else Special.FREE
 
 
-def _remove_item(items: Any, deletion: Deletion) -> list[Any]:
-    for place, item in enumerate(items if isinstance(items, list) else []):
-        if isinstance(item, dict) and str(item.get(deletion.key)) == deletion.value:
-            return [*items[:place], *items[place + 1 :]]
+def _remove_item(items: Any, deletion: Deletion, kind: Type) -> list[Any]:
+    """Talos compares texts only: by a number or a flag it finds no item."""
+    assert deletion.key
+    item_kind = kind.item if isinstance(kind, ListOf) else Special.FREE
+    if _inner(item_kind, deletion.key) in _COMPARED and not _is_sealed(item_kind):
+        for place, item in enumerate(items if isinstance(items, list) else []):
+            if isinstance(item, dict) and str(item.get(deletion.key)) == deletion.value:
+                return [*items[:place], *items[place + 1 :]]
     raise _missing(deletion)
 
 

@@ -10,6 +10,7 @@ from talops.machineconfig.schema.types import (
     Scalar,
     Special,
     Struct,
+    Word,
 )
 
 if TYPE_CHECKING:
@@ -45,9 +46,13 @@ def _unknown(value: Any, kind: Type, path: str) -> Iterator[str]:
 def wrong_kinds(value: Any, kind: Type, path: str = "") -> Iterator[str]:
     """`path: what is expected`, for every value of another kind than Talos reads there."""
     kind = _PAIR if kind is Special.PAIR else kind
-    if value is None or isinstance(kind, Special):
+    kind = Scalar.ANY if isinstance(kind, Word) else kind
+    if value is None:
         return
-    if isinstance(kind, Scalar):
+    if isinstance(kind, Special):
+        if not isinstance(value, dict):
+            yield f"{path}: expected a mapping"
+    elif isinstance(kind, Scalar):
         if not _fits(value, kind):
             yield f"{path}: expected {_EXPECTED[kind]}"
     elif isinstance(kind, ListOf):
@@ -61,6 +66,8 @@ def _wrong_items(value: Any, kind: ListOf, path: str) -> Iterator[str]:
         yield f"{path}: expected a list"
         return
     for place, item in enumerate(value):
+        if item is None:
+            yield f"{path}[{place}]: there is nothing here"
         yield from wrong_kinds(item, kind.item, f"{path}[{place}]")
 
 
@@ -74,11 +81,18 @@ def _wrong_fields(value: Any, kind: Struct | MapOf, path: str) -> Iterator[str]:
             yield from wrong_kinds(item, inner, f"{path}.{key}" if path else str(key))
 
 
+_TEXTS = frozenset({Scalar.TEXT, Scalar.BYTES})
+_NO_TEXTS = frozenset({Scalar.NUMBER, Scalar.COUNT})
+_NUMBERS = _NO_TEXTS | {Scalar.ANY, Scalar.LAST, Scalar.SIZE}
 _EXPECTED = {
     Scalar.TEXT: "a text (quote it)",
     Scalar.NUMBER: "a whole number",
+    Scalar.COUNT: "a whole number",
     Scalar.FLAG: "true or false",
     Scalar.ANY: "a text or a number",
+    Scalar.LAST: "a text or a number",
+    Scalar.SIZE: "a text or a number",
+    Scalar.BYTES: "a text (quote it)",
 }
 
 
@@ -87,7 +101,5 @@ def _fits(value: Any, kind: Scalar) -> bool:
         return kind is Scalar.FLAG
     if isinstance(value, (int, float)):
         # Talos reads a bare number where it wants a text; 1.30 would lose its zero on the way here.
-        return kind in {Scalar.NUMBER, Scalar.ANY} or (
-            kind is Scalar.TEXT and isinstance(value, int)
-        )
-    return isinstance(value, str) and kind in {Scalar.TEXT, Scalar.ANY}
+        return kind in _NUMBERS or (kind in _TEXTS and isinstance(value, int))
+    return isinstance(value, str) and (kind in _TEXTS or kind in _NUMBERS - _NO_TEXTS)

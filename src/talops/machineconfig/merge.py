@@ -9,33 +9,51 @@ from talops.machineconfig.schema.types import (
     ListOf,
     Lists,
     MapOf,
+    Scalar,
     Special,
     Struct,
     Type,
+    Word,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+
+# Where 0 is a value like any other.
+_EXACT = frozenset({Scalar.COUNT, Scalar.LAST, Scalar.BYTES})
 
 
 def merge(left: Any, right: Any, kind: Type, path: str = "") -> Any:
     """`right` over `left`: scalars override, maps go deeper, lists grow."""
     if right is None:
         return left
-    if isinstance(kind, (Struct, MapOf)):
-        return _maps({} if left is None else left, right, kind, path)
     if isinstance(kind, Special):
         return _SPECIAL[kind](left, right, path)
-    if left is None:
-        return right
     if isinstance(kind, ListOf):
         return _lists(left, right, kind, path)
-    return left if _is_zero(right) else right
+    if left is None:  # a section that is new is taken over as it is
+        return _mapping(right, path) if isinstance(kind, (Struct, MapOf)) else right
+    if isinstance(kind, (Struct, MapOf)):
+        return _maps(left, right, kind, path)
+    return _scalar(left, right, kind)
 
 
-def _is_zero(value: Any) -> bool:
-    """Talos cannot tell "" and 0 from "not written"; false it can."""
-    return value in ("", 0) and not isinstance(value, bool)
+def _scalar(left: Any, right: Any, kind: Scalar | Word) -> Any:
+    if kind is Scalar.SIZE:
+        return left if right == "" or (_is_percent(right) and not _is_percent(left)) else right
+    return left if _is_zero(right, kind) else right
+
+
+def _is_zero(value: Any, kind: Type = Scalar.ANY) -> bool:
+    """Talos cannot tell "" and 0 from "not written"; false it can, and 0 in some places."""
+    if isinstance(kind, Word) and value == kind.zero:
+        return True
+    return value in ("", 0) and not isinstance(value, bool) and kind not in _EXACT
+
+
+def _is_percent(size: Any) -> bool:
+    return "%" in str(size)
 
 
 def _mapping(value: Any, path: str) -> dict[str, Any]:
@@ -49,38 +67,70 @@ def _maps(left: Any, right: Any, kind: Struct | MapOf, path: str) -> dict[str, A
     for key, value in _mapping(right, path).items():
         inner = kind.value if isinstance(kind, MapOf) else kind.fields.get(key, Special.FREE)
         merged[key] = merge(merged.get(key), value, inner, f"{path}.{key}".lstrip("."))
+    return _forgetting(merged, right, kind.fields) if isinstance(kind, Struct) else merged
+
+
+def _forgetting(
+    merged: dict[str, Any], right: dict[str, Any], fields: Mapping[str, Type]
+) -> dict[str, Any]:
+    """Without what only the latest document can say, where that one does not."""
+    for key, kind in fields.items():
+        if right.get(key) is not None or key not in merged:
+            continue
+        if kind is Scalar.LAST:
+            del merged[key]
+        elif isinstance(kind, Struct) and isinstance(merged[key], dict):
+            merged[key] = _forgetting(dict(merged[key]), {}, kind.fields)
     return merged
 
 
 def _lists(left: Any, right: Any, kind: ListOf, path: str) -> list[Any]:
+    left = [] if left is None else left
     if not isinstance(left, list) or not isinstance(right, list):
         raise TalopsError(f"{path} must be a list")
     if kind.rule is Lists.REPLACE:
         return right
     if not kind.key:
         return [*left, *right]
+    return _swapped(left, right, kind) if kind.swap else _matched(left, right, kind, path)
+
+
+def _matched(left: list[Any], right: list[Any], kind: ListOf, path: str) -> list[Any]:
     merged = list(left)
     for item in right:
         place = _same_item(merged, item, kind.key)
         if place is None:
             merged.append(item)
-        elif kind.swap:
-            merged[place] = item
         else:
             merged[place] = merge(merged[place], item, kind.item, f"{path}[{place}]")
     return merged
 
 
+def _swapped(left: list[Any], right: list[Any], kind: ListOf) -> list[Any]:
+    """Of several equal ones it is the last that goes; a new one takes no other's place."""
+    merged = list(left)
+    for item in right:
+        place = _same_item(left[::-1], item, kind.key)
+        if place is None:
+            merged.append(item)
+        else:
+            merged[len(left) - 1 - place] = item
+    return merged
+
+
 def _same_item(items: list[Any], wanted: Any, keys: tuple[str, ...]) -> int | None:
+    """With one key, items that both lack it are the same; with several, the first one given."""
     if not isinstance(wanted, dict):
         return None
-    key = next((k for k in keys if wanted.get(k)), None)
-    if key is None:
-        return None
+    given = [key for key in keys if wanted.get(key)] or (keys if len(keys) == 1 else ())
     for place, item in enumerate(items):
-        if isinstance(item, dict) and item.get(key) == wanted[key]:
+        if isinstance(item, dict) and any(_same(item, wanted, key) for key in given[:1]):
             return place
     return None
+
+
+def _same(item: dict[str, Any], wanted: dict[str, Any], key: str) -> bool:
+    return bool((item.get(key) or None) == (wanted.get(key) or None))
 
 
 def _free(left: Any, right: Any, path: str) -> Any:

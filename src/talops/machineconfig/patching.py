@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
 from talops.machineconfig import deletion, yamltext
-from talops.machineconfig.fields import unknown_keys
+from talops.machineconfig.fields import unknown_keys, wrong_kinds
 from talops.machineconfig.identity import Identity, fields_of, identify
 from talops.machineconfig.merge import merge
 from talops.machineconfig.request import Patch
@@ -49,13 +49,17 @@ def _check(document: dict[str, Any], where: str) -> None:
             where=where,
             hint="check the spelling of `kind`",
         )
-    unknown = unknown_keys(_rest(document, where) or {}, fields)
+    rest = _rest(document, where) or {}
+    unknown = unknown_keys(rest, fields)
     if unknown:
         raise TalopsError(
             "unknown keys found during decoding: " + ", ".join(unknown),
             where=where,
             hint="check the spelling against the Talos reference of your version",
         )
+    wrong = list(wrong_kinds(rest, fields))
+    if wrong:
+        raise TalopsError("; ".join(wrong), where=where)
 
 
 def _rest(document: dict[str, Any], where: str) -> dict[str, Any] | None:
@@ -98,4 +102,5 @@ def _apply(result: dict[Identity, dict[str, Any]], document: dict[str, Any]) -> 
         else:
             del result[identity]
     if rest is not None:
-        result[identity] = merge(result.get(identity), rest, fields)
+        there = result.get(identity)
+        result[identity] = rest if there is None else merge(there, rest, fields)

@@ -151,5 +151,12 @@ func patch(request patchRequest) (any, error) {
 		return nil, err
 	}
 
+	// A deletion of a document that is not there stays behind, as a document that nobody can read.
+	for _, document := range result.Documents() {
+		if _, ok := document.(configloader.Selector); ok {
+			return nil, fmt.Errorf("nothing to delete: %v", document)
+		}
+	}
+
 	return written(result)
 }

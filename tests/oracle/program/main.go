@@ -24,6 +24,7 @@ var operations = map[string]operation{
 	"machine-config":      as(machineConfig),
 	"message":             as(randomMessage),
 	"message-definitions": as(messageDefinitions),
+	"shape":               as(documentShape),
 }
 
 // as reads the request's fields into what the operation wants.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from talops.machineconfig.schema.machine import MACHINE
 from talops.machineconfig.schema.types import (
-    ANY,
     ARGS,
+    BYTES,
+    DURATION,
     FLAG,
     FREE,
     NUMBER,
@@ -74,9 +75,9 @@ CLUSTER = struct(
     aescbcEncryptionSecret=TEXT,
     secretboxEncryptionSecret=TEXT,
     ca=PAIR,
-    acceptedCAs=ListOf(struct(crt=TEXT)),
+    acceptedCAs=ListOf(Struct({"crt": BYTES}, sealed=True)),
     aggregatorCA=PAIR,
-    serviceAccount=struct(key=TEXT),
+    serviceAccount=Struct({"key": BYTES}, sealed=True),
     apiServer=_API_SERVER,
     controllerManager=Struct(_COMPONENT),
     proxy=struct(disabled=FLAG, image=TEXT, mode=TEXT, extraArgs=ARGS),
@@ -88,7 +89,7 @@ CLUSTER = struct(
     extraManifests=TEXTS,
     extraManifestHeaders=TEXT_MAP,
     inlineManifests=ListOf(struct(name=TEXT, contents=TEXT)),
-    adminKubeconfig=struct(certLifetime=ANY),
+    adminKubeconfig=struct(certLifetime=DURATION),
     allowSchedulingOnMasters=FLAG,
     allowSchedulingOnControlPlanes=FLAG,
 )

@@ -6,10 +6,14 @@ from talops.machineconfig.contract import Contract
 from talops.machineconfig.schema import documents_1_14
 from talops.machineconfig.schema.types import (
     ANY,
+    BYTES,
+    COUNT,
+    DURATION,
     FLAG,
-    FREE,
+    LAST,
     NUMBER,
     NUMBERS,
+    SIZE,
     TEXT,
     TEXT_MAP,
     TEXTS,
@@ -18,13 +22,14 @@ from talops.machineconfig.schema.types import (
     MapOf,
     Struct,
     Type,
+    Word,
     struct,
 )
 
 _LINK: dict[str, Type] = {
     "up": FLAG,
     "mtu": NUMBER,
-    "addresses": ListOf(struct(address=TEXT, routePriority=NUMBER)),
+    "addresses": ListOf(struct(address=TEXT, routePriority=COUNT)),
     "routes": ListOf(
         struct(destination=TEXT, gateway=TEXT, source=TEXT, metric=NUMBER, mtu=NUMBER, table=ANY)
     ),
@@ -34,10 +39,10 @@ _DHCP: dict[str, Type] = {
     "routeMetric": NUMBER,
     "ignoreHostname": FLAG,
     "clientIdentifier": TEXT,
-    "duidRaw": TEXT,
+    "duidRaw": BYTES,
 }
 _ENCRYPTION = struct(
-    provider=TEXT,
+    provider=Word("none"),
     keys=ListOf(
         struct(
             slot=NUMBER,
@@ -54,11 +59,11 @@ _ENCRYPTION = struct(
     options=TEXTS,
     allowDiscards=FLAG,
 )
-_PROVISIONING = struct(diskSelector=struct(match=TEXT), grow=FLAG, minSize=ANY, maxSize=ANY)
+_PROVISIONING = struct(diskSelector=struct(match=LAST), grow=FLAG, minSize=LAST, maxSize=SIZE)
 _OWN_MOUNT = struct(disableAccessTime=FLAG, secure=FLAG)
 _MOUNT = Struct({"readOnly": FLAG, **_OWN_MOUNT.fields})
-_UPKEEP: dict[str, Type] = dict.fromkeys(("trim", "scrub"), struct(enabled=FLAG, interval=ANY))
-_XFS = struct(minAllocationGroupSize=ANY)
+_UPKEEP: dict[str, Type] = dict.fromkeys(("trim", "scrub"), struct(enabled=FLAG, interval=DURATION))
+_XFS = struct(minAllocationGroupSize=SIZE)
 _BOND_NUMBERS = (
     "miimon",
     "updelay",
@@ -77,7 +82,6 @@ _BOND_NUMBERS = (
     "missedMax",
 )
 _BOND_TEXTS = (
-    "hardwareAddr",
     "bondMode",
     "xmitHashPolicy",
     "arpValidate",
@@ -89,23 +93,39 @@ _BOND_TEXTS = (
     "primaryReselect",
 )
 _BOND: dict[str, Type] = {
+    "hardwareAddr": BYTES,
     "links": TEXTS,
     "useCarrier": FLAG,
     "arpIpTargets": TEXTS,
     "nsIp6Targets": TEXTS,
-    **dict.fromkeys(_BOND_NUMBERS, NUMBER),
+    **dict.fromkeys(_BOND_NUMBERS, COUNT),
     **dict.fromkeys(_BOND_TEXTS, TEXT),
 }
 _VOLUME: dict[str, Type] = {"provisioning": _PROVISIONING, "encryption": _ENCRYPTION}
 _RINGS = ("rx", "tx", "rx-mini", "rx-jumbo", "rx-buf-len", "cqe-size", "tx-push-buf-len")
 _RING_FLAGS = ("tx-push", "rx-push", "tcp-data-split")
 
+_PEER = struct(
+    publicKey=TEXT,
+    presharedKey=TEXT,
+    endpoint=TEXT,
+    persistentKeepaliveInterval=DURATION,
+    allowedIPs=TEXTS,
+)
+_IMAGE_RULE = struct(
+    image=TEXT,
+    skip=FLAG,
+    deny=FLAG,
+    keyless=struct(issuer=TEXT, subject=TEXT, subjectRegex=TEXT),
+    publicKey=struct(certificate=TEXT),
+)
+
 # Kind → fields beside apiVersion, kind and name.
 _NAMED: dict[str, dict[str, Type]] = {
     "BlackholeRouteConfig": {"metric": NUMBER},
     "BondConfig": {**_BOND, **_LINK},
     "BridgeConfig": {
-        "hardwareAddr": TEXT,
+        "hardwareAddr": BYTES,
         "links": TEXTS,
         "stp": struct(enabled=FLAG),
         "vlan": struct(filtering=FLAG),
@@ -113,15 +133,15 @@ _NAMED: dict[str, dict[str, Type]] = {
     },
     "DHCPv4Config": {"ignoreRoutes": FLAG, **_DHCP},
     "DHCPv6Config": _DHCP,
-    "DummyLinkConfig": {"hardwareAddr": TEXT, **_LINK},
+    "DummyLinkConfig": {"hardwareAddr": BYTES, **_LINK},
     "EthernetConfig": {
         "features": MapOf(FLAG),
-        "rings": Struct({**dict.fromkeys(_RINGS, NUMBER), **dict.fromkeys(_RING_FLAGS, FLAG)}),
-        "channels": struct(rx=NUMBER, tx=NUMBER, other=NUMBER, combined=NUMBER),
+        "rings": Struct({**dict.fromkeys(_RINGS, COUNT), **dict.fromkeys(_RING_FLAGS, FLAG)}),
+        "channels": struct(rx=COUNT, tx=COUNT, other=COUNT, combined=COUNT),
         "wakeOnLan": TEXTS,
     },
     "ExistingVolumeConfig": {
-        "discovery": struct(volumeSelector=struct(match=TEXT)),
+        "discovery": struct(volumeSelector=struct(match=LAST)),
         "mount": _MOUNT,
         **_UPKEEP,
     },
@@ -130,13 +150,13 @@ _NAMED: dict[str, dict[str, Type]] = {
         "environment": TEXTS,
     },
     "ExternalVolumeConfig": {
-        "filesystemType": TEXT,
+        "filesystemType": Word("none"),
         "mount": Struct({**_MOUNT.fields, "virtiofs": struct(tag=TEXT)}),
     },
     "HCloudVIPConfig": {"link": TEXT, "apiToken": TEXT},
     "KmsgLogConfig": {"url": TEXT},
     "Layer2VIPConfig": {"link": TEXT},
-    "LinkAliasConfig": {"selector": struct(match=TEXT)},
+    "LinkAliasConfig": {"selector": struct(match=LAST)},
     "LinkConfig": _LINK,
     "NetworkRuleConfig": {
         "portSelector": struct(ports=ListOf(ANY, Lists.REPLACE), protocol=TEXT),
@@ -172,21 +192,21 @@ _NAMED: dict[str, dict[str, Type]] = {
     "StaticHostConfig": {"hostnames": TEXTS},
     "SwapVolumeConfig": _VOLUME,
     "TCPProbeConfig": {
-        "interval": ANY,
+        "interval": DURATION,
         "failureThreshold": NUMBER,
         "endpoint": TEXT,
-        "timeout": ANY,
+        "timeout": DURATION,
     },
     "TrustedRootsConfig": {"certificates": TEXT},
     "UserVolumeConfig": {
         "volumeType": TEXT,
-        "filesystem": struct(type=TEXT, projectQuotaSupport=FLAG, xfs=_XFS),
+        "filesystem": struct(type=Word("none"), projectQuotaSupport=FLAG, xfs=_XFS),
         "mount": _OWN_MOUNT,
         **_VOLUME,
         **_UPKEEP,
     },
     "VLANConfig": {"vlanID": NUMBER, "vlanMode": TEXT, "parent": TEXT, **_LINK},
-    "VRFConfig": {"hardwareAddr": TEXT, "links": TEXTS, "table": ANY, **_LINK},
+    "VRFConfig": {"hardwareAddr": BYTES, "links": TEXTS, "table": ANY, **_LINK},
     "VolumeConfig": {
         "filesystem": struct(xfs=_XFS),
         "mount": _OWN_MOUNT,
@@ -197,7 +217,7 @@ _NAMED: dict[str, dict[str, Type]] = {
         "privateKey": TEXT,
         "listenPort": NUMBER,
         "firewallMark": NUMBER,
-        "peers": ListOf(FREE),
+        "peers": ListOf(_PEER),
         **_LINK,
     },
 }
@@ -205,22 +225,22 @@ _UNNAMED: dict[str, dict[str, Type]] = {
     "EnvironmentConfig": {"variables": TEXT_MAP},
     "EventSinkConfig": {"endpoint": TEXT},
     "HostnameConfig": {"auto": TEXT, "hostname": TEXT},
-    "ImageVerificationConfig": {"rules": ListOf(FREE, key=("image",), swap=True)},
+    "ImageVerificationConfig": {"rules": ListOf(_IMAGE_RULE, key=("image",), swap=True)},
     "KubeSpanConfig": {
         "enabled": FLAG,
         "advertiseKubernetesNetworks": FLAG,
         "allowDownPeerBypass": FLAG,
         "harvestExtraEndpoints": FLAG,
-        "mtu": NUMBER,
+        "mtu": COUNT,
         "filters": struct(endpoints=TEXTS, excludeAdvertisedNetworks=TEXTS),
     },
     "KubeSpanEndpointsConfig": {"extraAnnouncedEndpoints": TEXTS},
-    "NetworkDefaultActionConfig": {"ingress": TEXT},
+    "NetworkDefaultActionConfig": {"ingress": Word("accept")},
     "OOMConfig": {
-        "triggerExpression": TEXT,
-        "cgroupRankingExpression": TEXT,
+        "triggerExpression": LAST,
+        "cgroupRankingExpression": LAST,
         "strictCgroupClassOrdering": FLAG,
-        "sampleInterval": ANY,
+        "sampleInterval": DURATION,
     },
     "ResolverConfig": {
         "nameservers": ListOf(struct(address=TEXT, protocol=TEXT, tlsServerName=TEXT)),
@@ -230,12 +250,12 @@ _UNNAMED: dict[str, dict[str, Type]] = {
     "SideroLinkConfig": {"apiUrl": TEXT, "uniqueToken": TEXT},
     "TimeSyncConfig": {
         "enabled": FLAG,
-        "bootTimeout": ANY,
+        "bootTimeout": DURATION,
         "ntp": struct(servers=TEXTS, useNTS=FLAG),
         "ptp": struct(devices=TEXTS),
     },
-    "WatchdogTimerConfig": {"device": TEXT, "timeout": ANY},
-    "ZswapConfig": {"maxPoolPercent": NUMBER, "shrinkerEnabled": FLAG},
+    "WatchdogTimerConfig": {"device": TEXT, "timeout": DURATION},
+    "ZswapConfig": {"maxPoolPercent": COUNT, "shrinkerEnabled": FLAG},
 }
 _HEADER: dict[str, Type] = {"apiVersion": TEXT, "kind": TEXT}
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from talops.machineconfig.schema.types import (
     ANY,
     ARGS,
+    BYTES,
+    COUNT,
+    DURATION,
     FLAG,
     FREE,
     NUMBER,
@@ -100,7 +103,12 @@ _WIREGUARD = struct(
     listenPort=NUMBER,
     firewallMark=NUMBER,
     peers=ListOf(
-        struct(publicKey=TEXT, endpoint=TEXT, persistentKeepaliveInterval=ANY, allowedIPs=TEXTS)
+        struct(
+            publicKey=TEXT,
+            endpoint=TEXT,
+            persistentKeepaliveInterval=DURATION,
+            allowedIPs=TEXTS,
+        )
     ),
 )
 _INTERFACE = struct(
@@ -126,7 +134,7 @@ _KUBESPAN = struct(
     advertiseKubernetesNetworks=FLAG,
     allowDownPeerBypass=FLAG,
     harvestExtraEndpoints=FLAG,
-    mtu=NUMBER,
+    mtu=COUNT,
     filters=struct(endpoints=TEXTS, excludeAdvertisedNetworks=TEXTS),
 )
 _NETWORK = struct(
@@ -167,7 +175,7 @@ _REGISTRIES = struct(
     mirrors=MapOf(struct(endpoints=TEXTS, overridePath=FLAG, skipFallback=FLAG)),
     config=MapOf(
         struct(
-            tls=struct(clientIdentity=PAIR, ca=TEXT, insecureSkipVerify=FLAG),
+            tls=struct(clientIdentity=PAIR, ca=BYTES, insecureSkipVerify=FLAG),
             auth=struct(username=TEXT, password=TEXT, auth=TEXT, identityToken=TEXT),
         )
     ),
@@ -206,7 +214,7 @@ MACHINE = struct(
     type=TEXT,
     token=TEXT,
     ca=PAIR,
-    acceptedCAs=ListOf(struct(crt=TEXT)),
+    acceptedCAs=ListOf(Struct({"crt": BYTES}, sealed=True)),
     certSANs=TEXTS,
     controlPlane=struct(controllerManager=struct(disabled=FLAG), scheduler=struct(disabled=FLAG)),
     kubelet=_KUBELET,
@@ -216,7 +224,7 @@ MACHINE = struct(
     install=_INSTALL,
     files=ListOf(struct(content=TEXT, permissions=ANY, path=TEXT, op=TEXT)),
     env=TEXT_MAP,
-    time=struct(disabled=FLAG, servers=TEXTS, bootTimeout=ANY),
+    time=struct(disabled=FLAG, servers=TEXTS, bootTimeout=DURATION),
     sysctls=TEXT_MAP,
     sysfs=TEXT_MAP,
     registries=_REGISTRIES,

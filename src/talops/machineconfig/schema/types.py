@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 class Scalar(Enum):
     TEXT = auto()
     NUMBER = auto()
+    COUNT = auto()  # a number of which 0 is merged like any other
     FLAG = auto()  # merged even when it is false
     ANY = auto()  # a number or a text: sizes, ports, durations
+    LAST = auto()  # like ANY, but a later document that does not say it takes it away
+    BYTES = auto()  # a text of which "" is merged like any other
+    SIZE = auto()  # of bytes or percent; Talos writes the bytes if it was ever given both
 
 
 class Special(Enum):
@@ -30,8 +34,18 @@ class Lists(Enum):
 
 
 @dataclass(frozen=True)
+class Word:
+    """A text, or a number, of which Talos cannot tell one value from "not written"."""
+
+    zero: str
+
+
+@dataclass(frozen=True)
 class Struct:
+    """`sealed`: Talos reads it as one value, in which nothing can be deleted."""
+
     fields: Mapping[str, Type]
+    sealed: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,9 +63,11 @@ class ListOf:
     swap: bool = False  # an item with an equal key is replaced instead of merged
 
 
-Type = Scalar | Special | Struct | MapOf | ListOf
+Type = Scalar | Special | Word | Struct | MapOf | ListOf
 
 TEXT, NUMBER, FLAG, ANY = Scalar.TEXT, Scalar.NUMBER, Scalar.FLAG, Scalar.ANY
+COUNT, LAST, BYTES, SIZE = Scalar.COUNT, Scalar.LAST, Scalar.BYTES, Scalar.SIZE
+DURATION = Word("0s")
 FREE, ARGS, PAIR = Special.FREE, Special.ARGS, Special.PAIR
 TEXTS = ListOf(TEXT)
 NUMBERS = ListOf(NUMBER)
