@@ -219,6 +219,14 @@ TEMPLATES: list[Row] = [
     ),
     (
         CLONED,
+        {"guests": (replace(BASE, efi_disk=True),)},
+        "template",
+        "error",
+        "has an EFI disk, which the provider cannot clone",
+        "talops template remove talos-v1.13.9-base",
+    ),
+    (
+        CLONED,
         {"guests": (replace(BASE, host="pve2"),)},
         "template",
         "error",

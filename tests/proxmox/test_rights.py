@@ -154,11 +154,15 @@ def test_a_privilege_of_some_paths_has_a_role_of_its_own() -> None:
     assert ("/storage/local", "TDisksAudit") not in given
 
 
-def test_an_entry_below_the_vms_does_not_hide_their_rights() -> None:
-    """Who may grant rights on one VM must still be able to read it."""
-    managed = Managed(acl_paths=frozenset({"/vms/500"}))
-    given = grants(needs(plan(managed=managed)), "T")
-    assert {g.role for g in given if g.path == "/vms/500"} == {"TGranting", "TVMs"}
+def test_an_entry_on_a_vm_of_the_plan_does_not_hide_its_rights() -> None:
+    """Who may grant rights on one VM must still be able to change it; other people's VMs matter
+    to nobody.
+    """
+    asked = needs(plan(managed=Managed(acl_paths=frozenset({"/vms/111", "/vms/500"}))))
+    given = {(g.path, g.role, g.propagate) for g in grants(asked, "T")}
+    assert {("/vms", "TVMs", True), ("/vms/111", "TVMs", False)} <= given
+    assert ("/vms/500", "TGranting", False) in given
+    assert ("/vms/500", "TVMs", False) not in given
 
 
 def test_an_older_proxmox_gets_the_older_name() -> None:

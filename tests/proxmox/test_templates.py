@@ -53,7 +53,7 @@ async def test_a_template_holds_talos_and_nothing_else(lab: Lab, root: Client) -
     config = await root.get("nodes/pve/qemu/9000/config")
     assert config["template"] == 1
     assert "base-9000-disk" in config["scsi0"]
-    assert not {"ide2", "ipconfig0", "cicustom"} & set(config)
+    assert not {"ide2", "ipconfig0", "cicustom", "efidisk0"} & set(config)
     assert read_mark(config["description"]) == MARK
 
 

@@ -80,6 +80,7 @@ class Guest:
     addresses: frozenset[str] = frozenset()
     devices: tuple[str, ...] = ()  # mapping names or PCI paths
     description: str = ""
+    efi_disk: bool = False
     lock: str = ""  # "create" until a new one has its disks and its name
 
 

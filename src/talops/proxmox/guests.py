@@ -81,6 +81,7 @@ def _guest(row: dict[str, Any], config: dict[str, Any]) -> Guest:
         addresses=frozenset(_addresses(config, nets)),
         devices=tuple(_devices(config)),
         description=str(config.get("description", "")),
+        efi_disk="efidisk0" in config,
         lock=str(config.get("lock", "")),
     )
 

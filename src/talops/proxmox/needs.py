@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,7 +42,11 @@ VM_RIGHTS = {
 
 def every_need(wanted: Wanted) -> Iterator[Need]:
     """Some of them twice, and some that another of them makes superfluous."""
-    yield from _vms(wanted)
+    vms = tuple(_vms(wanted))
+    yield from vms
+    # An entry hides what its path inherits: what the plan needs of that VM is granted there again.
+    for path in sorted(wanted.managed.acl_paths & wanted.vm_paths):
+        yield from (replace(each, path=path, deep=False) for each in vms if each.deep)
     yield from _disks(wanted)
     yield from _images(wanted)
     yield from _nodes(wanted)

@@ -84,14 +84,7 @@ def grants(wanted: Iterable[Need], prefix: str) -> tuple[Grant, ...]:
     for need in asked:
         key = (need.path, named[need.role, need.privilege])
         found[key] = found.get(key, False) or need.deep
-    # An entry hides what its path inherits: what propagates is granted there once more.
-    below = {
-        (path, role): True
-        for (above, role), deep in found.items()
-        for path, _ in found
-        if deep and path.startswith(f"{above}/")
-    }
-    return tuple(Grant(path, role, deep) for (path, role), deep in {**found, **below}.items())
+    return tuple(Grant(path, role, deep) for (path, role), deep in found.items())
 
 
 def raw_devices(wanted: Wanted) -> tuple[str, ...]:

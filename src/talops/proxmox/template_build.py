@@ -150,8 +150,8 @@ def _config(recipe: Recipe) -> dict[str, Any]:
         "net0": f"virtio,bridge={hardware.bridge}",
         "boot": "order=scsi0",
     }
-    if hardware.bios == "ovmf":
-        config["efidisk0"] = f"{hardware.disk_storage}:1,efitype=4m,pre-enrolled-keys=0"
+    # No EFI disk: the provider moves a cloned one to the storage that it is on, which Proxmox
+    # refuses; where there is none it creates one.
     if recipe.content == "import":
         config["scsi0"] = f"{hardware.disk_storage}:0,import-from={recipe.volume}"
     else:

@@ -98,6 +98,12 @@ class Wanted:
                     found[name] = (*found.get(name, ()), vm)
         return found
 
+    @property
+    def vm_paths(self) -> frozenset[str]:
+        """Where rights on single VMs of the plan, and on its template, would be granted."""
+        ids = {vm.vm_id for vm in self.vms} | ({self.template.vm_id} if self.template else set())
+        return frozenset(f"/vms/{vm_id}" for vm_id in ids if vm_id is not None)
+
     def content_types(self) -> dict[str, frozenset[str]]:
         """What each storage must be allowed to hold."""
         found: dict[str, set[str]] = {}

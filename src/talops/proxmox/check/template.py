@@ -52,6 +52,15 @@ def _contents(asked: WantedTemplate, found: Guest) -> Iterator[Finding]:
             f"{BUILD} makes one there, or migrate it: qm migrate {found.vm_id} {asked.host}",
             "cluster.yaml",
         )
+    if found.efi_disk:
+        yield Finding(
+            "template",
+            f"template {found.vm_id} ({found.name}) has an EFI disk, which the provider cannot "
+            "clone: it moves it to the storage that it is on, and Proxmox refuses that",
+            f"talops template remove {found.name}, then {BUILD}; of a template that talops did not "
+            f"make: qm set {found.vm_id} --delete efidisk0",
+            "cluster.yaml",
+        )
     yield from _holds(asked, found)
 
 
