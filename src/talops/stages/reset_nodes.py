@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING
 from talops.errors import UnreachableError
 from talops.pipeline.stage import Absent, Change
 from talops.stages.fleet import Configured, Fleet, Silent, Waiting
+from talops.talos.kinds import VOLUMES
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter
     from talops.stages.bundle import SecretsFile
     from talops.stages.fleet import State
     from talops.stages.site import Site
+    from talops.talos.kinds import Volume
+
+
+ALWAYS = ("STATE", "EPHEMERAL")
+# Directories of EPHEMERAL, unless Talos 1.14 was told to give them a partition or disk.
+MAY_BE_APART = ("ETCD", "CRI", "KUBELET", "LOG")
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,8 @@ async def wipe(fleet: Fleet, node: Node, site: Site, report: Reporter, *, gracef
     """Reset a node and wait until it is back in maintenance mode."""
     async with fleet.talos(node) as talos:
         try:
-            await talos.machine.reset(graceful=graceful, reboot=True, labels=_partitions(site))
+            labels = () if _from_iso(site) else own_volumes(await talos.resources.all(VOLUMES))
+            await talos.machine.reset(graceful=graceful, reboot=True, labels=labels)
         except UnreachableError as error:
             report.note(f"{node.name} went silent during its reset: {error.what}")
 
@@ -97,7 +107,12 @@ async def wipe(fleet: Fleet, node: Node, site: Site, report: Reporter, *, gracef
     )
 
 
-def _partitions(site: Site) -> tuple[str, ...]:
+def _from_iso(site: Site) -> bool:
     """Where an ISO stays attached everything may go; elsewhere Talos has to be left to boot."""
-    from_iso = site.cluster.proxmox is not None and site.cluster.proxmox.boot == "iso"
-    return () if from_iso else ("STATE", "EPHEMERAL")
+    return site.cluster.proxmox is not None and site.cluster.proxmox.boot == "iso"
+
+
+def own_volumes(volumes: Iterable[Volume]) -> tuple[str, ...]:
+    """What holds a node's own data; what other volumes hold goes with those."""
+    apart = {volume.id for volume in volumes if volume.location}
+    return (*ALWAYS, *(label for label in MAY_BE_APART if label in apart))

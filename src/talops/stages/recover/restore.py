@@ -82,7 +82,7 @@ class Restore(Bootstrap):
             where=", ".join(having),
             hint="talops recover without --from-snapshot keeps it; if it is lost beyond repair, "
             "wipe it first on every control plane: talops talos reset --label EPHEMERAL --reboot "
-            "--no-graceful --nodes …",
+            "--no-graceful --nodes … (and --label ETCD where that is a volume of its own)",
         )
 
     def _recorded_snapshot(self) -> str | None:
