@@ -28,7 +28,7 @@ from talops.stages.checks import (
     versions,
 )
 from talops.talos.calls.etcd import EtcdAlarm, EtcdMember, EtcdStatus
-from talops.talos.kinds import MachineStatus, Member
+from talops.talos.kinds import Discovery, MachineStatus, Member
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -57,6 +57,56 @@ def test_members_are_the_inventory(example: Example) -> None:
     """Nobody missing, nobody foreign, roles and addresses as written."""
     ha = example("ha")
     assert verdict(members.judge(ha, {"ha-cp-1": _members(ha)})) is Verdict.PASSED
+
+
+def _alone(cluster: Cluster) -> dict[str, list[Member]]:
+    """As real nodes list members without a discovery service: only themselves."""
+    return {member.hostname: [member] for member in _members(cluster)}
+
+
+def test_nodes_that_do_not_know_each_other(example: Example) -> None:
+    """Told from a node that one list lacks; a single node is never alone in this sense."""
+    ha, dev = example("ha"), example("dev")
+    alone = _alone(ha)
+    assert members.each_alone(ha, alone)
+    assert not members.each_alone(ha, {})
+    assert not members.each_alone(ha, {**alone, "ha-cp-1": _members(ha)})
+    assert members.each_alone(dev, _alone(dev)) == (len(dev.nodes) > 1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected", "says"),
+    [
+        (Discovery(enabled=False, service=""), Verdict.PASSED, "discovery is off"),
+        (None, Verdict.PASSED, "discovery is off"),
+        (
+            Discovery(enabled=True, service="d.example:443"),
+            Verdict.WARNING,
+            "let the nodes reach d",
+        ),
+    ],
+    ids=["off", "no setting", "unreachable"],
+)
+def test_members_without_a_discovery_service(
+    example: Example, setting: Discovery | None, expected: Verdict, says: str
+) -> None:
+    """It is said once, however many nodes there are, and fails nothing."""
+    ha = example("ha")
+    (finding,) = members.judge_alone(ha, _alone(ha), setting)
+    assert finding.verdict is expected
+    assert says in f"{finding} {finding.hint}"
+
+
+def test_differences_without_a_discovery_service(example: Example) -> None:
+    """What a node says of itself is compared with the inventory all the same."""
+    ha = example("ha")
+    lists = _alone(ha)
+    lists["ha-w-1"] = [replace(lists["ha-w-1"][0], machine_type="control plane")]
+    lists["ha-w-2"] = []
+    found = members.judge_alone(ha, lists, Discovery(enabled=False, service=""))
+    assert verdict(found) is Verdict.FAILED
+    assert "ha-w-1 is control plane, the inventory says worker" in words(found)
+    assert "ha-w-2 is no Talos member" in words(found)
 
 
 @pytest.mark.parametrize(

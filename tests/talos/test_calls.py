@@ -140,13 +140,17 @@ async def test_services(talos: Talos, node: FakeNode) -> None:
             ),
         ),
         pb.ServiceInfo(id="kubelet", state="Waiting", health=pb.ServiceHealth(last_message="no")),
-        pb.ServiceInfo(id="udevd", state="Running", health=pb.ServiceHealth(unknown=True)),
+        pb.ServiceInfo(
+            id="udevd",
+            state="Running",
+            health=pb.ServiceHealth(unknown=True, last_change=stamp(datetime(1, 1, 1, tzinfo=UTC))),
+        ),
     ]
     node.on("ServiceList", pb.ServiceListResponse(messages=[pb.ServiceList(services=infos)]))
     etcd, kubelet, udevd = await talos.services.list()
     assert (etcd.healthy, kubelet.healthy, udevd.healthy) == (True, False, None)
     assert (etcd.changed, etcd.events[0].message) == (NOON, "Started")
-    assert (kubelet.message, kubelet.changed) == ("no", None)
+    assert (kubelet.message, kubelet.changed, udevd.changed) == ("no", None, None)
 
 
 async def test_logs(talos: Talos, node: FakeNode) -> None:

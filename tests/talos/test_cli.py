@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +24,6 @@ from talops.talos.wire import machine_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
 VERSION = pb.Version(
     metadata=meta(),
@@ -206,6 +206,22 @@ async def test_health(talops: Any, node: FakeNode) -> None:
     code, out, err = await talops("health")
     assert (code, out) == (1, "")
     assert "etcd is not healthy" in err
+
+
+async def test_health_of_the_inventory(talops: Any, node: FakeNode, tmp_path: Path) -> None:
+    """Its nodes are the ones checked: without a discovery service a node knows no other."""
+    example = Path(__file__).parent.parent.parent / "examples" / "ha"
+    for name in ("cluster.yaml", "nodes.yaml"):
+        text = (example / name).read_text()
+        (tmp_path / name).write_text(text.replace("cluster_name: ha", "cluster_name: lab"))
+    node.on("HealthCheck", [cluster_pb2.HealthCheckProgress(message="etcd: OK")])
+    code, _, err = await talops("health", "-C", str(tmp_path))
+    assert code == 0, err
+    assert len(node.requests("HealthCheck")[0].cluster_info.control_plane_nodes) == 3
+    assert "10.30.0.21" in node.requests("HealthCheck")[0].cluster_info.worker_nodes
+    (tmp_path / "cluster.yaml").write_text((example / "cluster.yaml").read_text())
+    await talops("health", "-C", str(tmp_path))
+    assert not node.requests("HealthCheck")[1].cluster_info.control_plane_nodes, "another cluster"
 
 
 @pytest.mark.parametrize("command", ["reboot", "shutdown", "reset", "rollback", "upgrade"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from grpclib.exceptions import GRPCError
 from tests.talos.conftest import data
 
 from talops.errors import TalopsError
-from talops.talos.errors import NodeDownError
+from talops.talos.errors import NodeDownError, PreconditionError
 from talops.talos.wire import machine_pb2 as pb
 
 if TYPE_CHECKING:
@@ -104,3 +105,23 @@ async def test_recover_refused(talos: Talos, node: FakeNode, tmp_path: Path) -> 
     node.on("EtcdRecover", GRPCError(Status.FAILED_PRECONDITION, "etcd service is running"))
     with pytest.raises(TalopsError, match="etcd service is running"):
         await talos.etcd.recover(tmp_path / "s")
+
+
+async def test_a_member_that_has_not_joined(
+    talos: Talos, node: FakeNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never answers, and the call never fails by itself: "not yet", soon and with a reason."""
+
+    async def hang(_: object, __: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("talops.talos.calls.etcd.QUICK", 0.2)
+    for method, ask in (
+        ("EtcdMemberList", talos.etcd.members),
+        ("EtcdStatus", talos.etcd.status),
+        ("EtcdAlarmList", talos.etcd.alarms),
+    ):
+        node.on(method, hang)
+        with pytest.raises(PreconditionError, match="may not have joined yet") as caught:
+            await ask()
+        assert caught.value.hint

@@ -28,9 +28,11 @@ UNKNOWN_TO: dict[str, set[str]] = {
         *("cosi.resource.TeardownOptions", "cosi.resource.TeardownAndDestroyOptions"),
         *("cosi.resource.TeardownRequest", "cosi.resource.TeardownAndDestroyRequest"),
         *("cosi.resource.TeardownResponse", "cosi.resource.TeardownAndDestroyResponse"),
+        "talos.resource.definitions.cluster.ServiceEndpoint",
         "talos.resource.definitions.network.NameServerSpec",
         "talos.resource.definitions.runtime.BootIDSpec",
         "talos.resource.definitions.runtime.ImageFactorySchematicSpec",
+        "talos.resource.definitions.runtime.UnattendedInstallStatusSpec",
     },
     "1.14": set(),
 }

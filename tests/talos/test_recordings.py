@@ -11,6 +11,7 @@ from tests.recordings.talos import exchanges
 
 from talops.quickyaml import load, load_all
 from talops.talos import kinds
+from talops.talos.calls.logs import OtherChange
 from talops.talos.errors import (
     InvalidRequestError,
     NotAuthorizedError,
@@ -21,6 +22,7 @@ from talops.talos.errors import (
 from talops.talos.resources import Kind, Resource, decode_resource
 from talops.talos.statuses import error_from
 from talops.talos.wire import cosi_pb2
+from talops.talos.wire import machine_pb2 as pb
 from talops.talos.wire.cosi_grpc import StateStub
 from talops.talos.wire.machine_grpc import MachineServiceStub
 from talops.talos.wire.storage_grpc import StorageServiceStub
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.recordings.talos import Exchange
+    from tests.talos.conftest import FakeNode
+
+    from talops.talos.client import Talos
 
 NO_CHANNEL: Any = None
 STUBS = (StateStub, MachineServiceStub, StorageServiceStub, TimeServiceStub)
@@ -128,6 +133,15 @@ EXPECTED: dict[Kind[Any], Any] = {
         "healthy": None if s["unknown"] else s["healthy"],
     },
     kinds.TIME: lambda s, _: {"synced": s["synced"], "sync_disabled": s["syncDisabled"]},
+    kinds.VOLUMES: lambda s, r: {
+        "id": r.id,
+        "type": s["type"],
+        "location": s.get("location", ""),
+    },
+    kinds.DISCOVERY: lambda s, _: {
+        "enabled": s["discoveryEnabled"] and s["registryServiceEnabled"],
+        "service": s["serviceEndpoint"],
+    },
     kinds.HOSTNAME: lambda s, _: s["hostname"],
     kinds.NODENAME: lambda s, _: s["nodename"],
     kinds.ETCD_MEMBER: lambda s, _: s["memberID"],
@@ -157,9 +171,10 @@ def _plain(seen: Any) -> Any:
 
 
 def test_all_kinds_are_judged() -> None:
-    """Nodes in containers have no disks; every other kind that talops reads was recorded."""
+    """Nodes of 1.13 in containers have no disks and nothing of 1.14; the rest was recorded."""
     ours = {kind.type for kind in vars(kinds).values() if isinstance(kind, Kind)}
-    assert ours - {kind.type for kind in EXPECTED} == {kinds.DISKS.type}
+    unseen = {kinds.DISKS.type, kinds.UNATTENDED_INSTALL.type}
+    assert ours - {kind.type for kind in EXPECTED} == unseen
 
 
 def test_the_config_that_a_node_runs() -> None:
@@ -203,3 +218,34 @@ def test_every_refusal_has_its_error() -> None:
         assert row[3] in (error.hint or "")
         assert error.what == exchange.message
     assert used == set(REFUSALS)
+
+
+def replies(method: str) -> Iterator[tuple[Exchange, Any]]:
+    for exchange in exchanges():
+        if name_of(exchange) == method:
+            for response in exchange.responses:
+                yield exchange, METHODS[exchange.method].reply_type.FromString(response)
+
+
+async def test_services(talos: Talos, node: FakeNode) -> None:
+    """A service that was never checked has no time of its last change, rather than the year 1."""
+    for _, reply in replies("ServiceList"):
+        node.on("ServiceList", reply)
+        services = await talos.services.list()
+        assert {"apid", "containerd", "machined"} <= {service.id for service in services}
+        for service in services:
+            times = [service.changed, *(event.time for event in service.events)]
+            assert all(time is None or time.year > 2000 for time in times)
+
+
+async def test_events(talos: Talos, node: FakeNode) -> None:
+    """The hello is no event, and every event that was recorded has a type of ours."""
+    for exchange in exchanges():
+        if name_of(exchange) != "Events" or not exchange.responses:
+            continue
+        sent = [pb.Event.FromString(response) for response in exchange.responses]
+        node.on("Events", sent)
+        seen = [event async for event in talos.logs.events(tail=-1)]
+        assert len(seen) == len(sent) - 1
+        strange = {type(e.change) for e in seen if isinstance(e.change, OtherChange)}
+        assert strange == set(), [e.change for e in seen if isinstance(e.change, OtherChange)]

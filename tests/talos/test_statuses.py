@@ -11,6 +11,7 @@ from talops.talos.errors import (
     CallFailedError,
     ForeignCertificateError,
     InvalidRequestError,
+    NoAnswerError,
     NodeDownError,
     NotAuthorizedError,
     NotFoundError,
@@ -40,7 +41,7 @@ UNKNOWN_AUTHORITY = (
             ForeignCertificateError,
             DeniedError,
         ),
-        (Status.DEADLINE_EXCEEDED, "too slow", NodeDownError, UnreachableError),
+        (Status.DEADLINE_EXCEEDED, "too slow", NoAnswerError, UnreachableError),
         (Status.PERMISSION_DENIED, "not authorized", NotAuthorizedError, DeniedError),
         (
             Status.FAILED_PRECONDITION,

@@ -67,8 +67,9 @@ async def test_upgrade_lifecycle(talos: Talos, node: FakeNode) -> None:
     seen: list[Any] = []
     assert await talos.upgrade.pull("img", seen.append) == "img@sha256:1"
     assert (seen[0].layer, seen[0].status, seen[0].done) == ("l", "download complete", 5)
-    node.on("Upgrade", [lifecycle("copying"), lifecycle(code=0)])
-    assert [line async for line in talos.upgrade.install("img@sha256:1")] == ["copying"]
+    node.on("Upgrade", [lifecycle("copying\ndone"), lifecycle(code=0)])
+    lines = [line async for line in talos.upgrade.install("img@sha256:1")]
+    assert lines == ["copying", "done"]
     (request,) = node.requests("Upgrade")
     assert request.containerd.namespace == common_pb2.NS_SYSTEM
     assert request.source.image_name == "img@sha256:1"
@@ -76,7 +77,11 @@ async def test_upgrade_lifecycle(talos: Talos, node: FakeNode) -> None:
 
 @pytest.mark.parametrize(
     ("items", "reason"),
-    [([lifecycle("no space"), lifecycle(code=3)], "exit code 3"), ([], "without an exit code")],
+    [
+        ([lifecycle("no space"), lifecycle(code=1)], "exit code 1; it said last: no space"),
+        ([lifecycle("one\ntwo\n"), lifecycle(code=3)], r"exit code 3 \(not supported\).*: two"),
+        ([], "without an exit code"),
+    ],
 )
 async def test_upgrade_that_fails(
     talos: Talos, node: FakeNode, items: list[Any], reason: str

@@ -118,17 +118,17 @@ async def events(
 async def health(
     session: Session,
     control_planes: Annotated[
-        list[str] | None, typer.Option(help="Check these; default: the discovered members.")
+        list[str] | None, typer.Option(help="Check these; default: those of the inventory.")
     ] = None,
     workers: Annotated[list[str] | None, typer.Option(help="Check these workers too.")] = None,
     wait: Annotated[int, typer.Option(help="Seconds that checks may take to turn green.")] = 300,
 ) -> None:
     """Let a control plane check the whole cluster."""
     lines: list[str] = []
+    asked = (tuple(control_planes or ()), tuple(workers or ()))
+    planes, others = asked if any(asked) else _of_the_inventory(session)
     async with session.open(control_planes=True) as nodes:
-        checks = nodes[0].cluster.health(
-            tuple(control_planes or ()), tuple(workers or ()), wait=timedelta(seconds=wait)
-        )
+        checks = nodes[0].cluster.health(planes, others, wait=timedelta(seconds=wait))
         async with aclosing(checks):
             async for line in checks:
                 lines.append(line)
@@ -137,6 +137,23 @@ async def health(
         print_json({"healthy": True, "checks": lines})
     else:
         sys.stdout.write("the cluster is healthy\n")
+
+
+def _of_the_inventory(session: Session) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Its control planes and workers, if this is its cluster; else the node asks its discovery.
+
+    Without a discovery service a node knows no other one, and its check would wait for ever.
+    """
+    from talops.inventory.load import load
+
+    if not (session.directory / "cluster.yaml").exists():
+        return (), ()
+    cluster = load(session.directory).require()
+    if cluster.name != session.load().name:
+        return (), ()
+    planes = {str(node.address) for node in cluster.control_planes}
+    found = [str(node.address) for node in cluster.nodes]
+    return tuple(a for a in found if a in planes), tuple(a for a in found if a not in planes)
 
 
 async def _print_all(

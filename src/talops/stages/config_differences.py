@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from talops.machineconfig.generate import MachineConfig
 
 
+# What installs a node since Talos 1.14, in place of `machine.install`.
+UNATTENDED_DOCUMENT = "UnattendedInstallConfig"
+
+
 def same(running: str, wanted: MachineConfig) -> bool:
     return not differing(running, wanted)
 
@@ -45,7 +49,7 @@ def waiting_for_reboot(running: str, wanted: MachineConfig, talos_version: str) 
 def install_target(documents: Sequence[Mapping[str, Any]]) -> str:
     """The disk, or what selects it, in either shape of the config; empty: not said."""
     for document in documents:
-        if document.get("kind") == "UnattendedInstallConfig":
+        if document.get("kind") == UNATTENDED_DOCUMENT:
             selector = (document.get("provisioning") or {}).get("diskSelector") or {}
             return str(selector.get("match") or "")
         if install := (document.get("machine") or {}).get("install"):

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
-from talops.errors import TalopsError
 from talops.machineconfig.build import build_configs
-from talops.stages.config_differences import differing, install_target, same, waiting_for_reboot
+from talops.stages import installation
+from talops.stages.config_differences import differing, same, waiting_for_reboot
 from talops.stages.fleet import Configured, Silent, Waiting, named
 from talops.stages.node_facts import AWAIT, FIRST, NodeFacts, change_for
 from talops.talos.calls.machine import ApplyMode
@@ -73,7 +73,7 @@ class NodeConfigs:
             nonlocal left
             state = await fleet.look(node)
             if isinstance(state, Waiting):
-                return await _in_maintenance(fleet, node, config, again=left)
+                return await installation.in_maintenance(fleet, node, config, again=left)
             left = True
             if isinstance(state, Silent):
                 return NotYet(f"no answer: {state.error.what}")
@@ -171,12 +171,8 @@ class NodeConfigs:
     async def _arrived(
         self, node: Node, state: Configured, config: MachineConfig, not_boot: str | None
     ) -> Ready[None] | NotYet:
-        stage = state.status.stage if state.status else "unknown"
-        self._report.node(node.name, talos=stage)
-        if stage in ON_THE_WAY:
-            return NotYet(stage)
-        if not same(state.config, config):
-            return NotYet("it does not run the new config yet")
+        if reason := await self._unfinished(node, state, config):
+            return NotYet(reason)
         if not_boot is None:
             return Ready(None)
         async with (await self.fleet()).talos(node) as talos:
@@ -186,6 +182,15 @@ class NodeConfigs:
             why = state.status.reasons if state.status else ""
             return NotYet(f"not ready: {why or 'booting'}")
         return Ready(None)
+
+    async def _unfinished(self, node: Node, state: Configured, config: MachineConfig) -> str:
+        stage = state.status.stage if state.status else "unknown"
+        self._report.node(node.name, talos=stage)
+        if stage in ON_THE_WAY:
+            return stage
+        if not same(state.config, config):
+            return "it does not run the new config yet"
+        return await installation.unfinished(await self.fleet(), node, config)
 
     async def _wait_for(
         self, what: str, node: Node, probe: Callable[[], Awaitable[Ready[T] | NotYet]], hint: str
@@ -209,40 +214,3 @@ class NodeConfigs:
 
             self._configs = build_configs(self._site.cluster, bundle, read_patch)
         return self._configs
-
-
-async def _in_maintenance(
-    fleet: Fleet, node: Node, config: MachineConfig, *, again: bool
-) -> NotYet:
-    """It has not left yet, or it came back `again`, and then its installation failed."""
-    try:
-        trouble = await _install_trouble(fleet, node, config)
-    except ConfiguredError:  # it left between the two questions
-        return NotYet("it is leaving maintenance mode")
-    if again:
-        raise _back_again(node, trouble)
-    return NotYet(f"still in maintenance mode; {trouble}")
-
-
-async def _install_trouble(fleet: Fleet, node: Node, config: MachineConfig) -> str:
-    """What a node without a system can still be asked: its disks, beside the one it was told."""
-    try:
-        async with fleet.maintenance(node) as talos:
-            disks = await talos.storage.disks()
-    except ConfiguredError:
-        raise
-    except TalopsError as error:
-        return f"its disks cannot be read: {error.what}"
-    shown = ", ".join(f"{d.device} ({d.size / 1e9:.0f} GB)" for d in disks if not d.readonly)
-    wanted = install_target(config.documents) or "the disk it boots from"
-    return f"it was told to install to {wanted} and has {shown or 'no disk'}"
-
-
-def _back_again(node: Node, reason: str) -> TalopsError:
-    return TalopsError(
-        f"{node.name} took its config and came back to maintenance mode: "
-        f"the installation failed; {reason}",
-        where=str(node.address),
-        hint=f"correct `disk` of {node.name} in nodes.yaml, or look at its console; "
-        "then: talops up",
-    )

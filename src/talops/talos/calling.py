@@ -12,7 +12,7 @@ from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
 
 from talops.errors import TalopsError, UnreachableError
 from talops.talos.answers import Answer, Reply, answers, only
-from talops.talos.errors import CallFailedError, NodeDownError, OutcomeUnknownError
+from talops.talos.errors import CallFailedError, NoAnswerError, NodeDownError, OutcomeUnknownError
 from talops.talos.statuses import error_from
 from talops.talos.wire.machine_grpc import MachineServiceStub
 
@@ -198,7 +198,7 @@ class Caller:
         if isinstance(error, StreamTerminatedError):
             return await self.link.loss_error()
         if isinstance(error, TimeoutError):
-            return NodeDownError(
+            return NoAnswerError(
                 "no answer in time", where=self.where, hint="the node may be overloaded or down"
             )
         return NodeDownError(f"the connection failed: {error}", where=self.where)

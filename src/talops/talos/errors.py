@@ -1,7 +1,8 @@
 """How a call to a Talos node can fail.
 
 UnreachableError          no answer; waiting may help
-├── NodeDownError         nothing listens, no route, connection lost, or no answer in time
+├── NodeDownError         nothing listens, no route, or connection lost
+│   └── NoAnswerError     connected, and no answer in time
 └── OutcomeUnknownError   the call was sent and the reply never came: look before calling again
 DeniedError               an answer, and it is no
 ├── WrongCaError          the node's certificate is not signed by the CA we trust
@@ -35,6 +36,10 @@ from talops.errors import (
 
 
 class NodeDownError(UnreachableError):
+    pass
+
+
+class NoAnswerError(NodeDownError):
     pass
 
 

@@ -67,6 +67,15 @@ class BlockDisk:
 
 
 @dataclass(frozen=True)
+class Volume:
+    """`location` is its block device; a directory on another volume has none."""
+
+    id: str
+    type: str
+    location: str
+
+
+@dataclass(frozen=True)
 class LinkStatus:
     name: str
     alias: str
@@ -97,6 +106,25 @@ class TimeStatus:
     sync_disabled: bool
 
 
+@dataclass(frozen=True)
+class Discovery:
+    """Whether the node is to find others by the discovery service; `service` is where that is."""
+
+    enabled: bool
+    service: str
+
+
+@dataclass(frozen=True)
+class UnattendedInstall:
+    """How far an installation is that a document of Talos 1.14 asks for.
+
+    `phase` is pending, installing, waiting for reboot, installed or failed.
+    """
+
+    phase: str
+    error: str
+
+
 def _member(r: Resource) -> Member:
     spec = spec_cluster_pb2.MemberSpec.FromString(r.proto_spec)
     kind = spec_enums_pb2.MachineType.Name(spec.machine_type)
@@ -105,7 +133,7 @@ def _member(r: Resource) -> Member:
         node_id=spec.node_id,
         hostname=spec.hostname,
         addresses=tuple(_address(ip) for ip in spec.addresses),
-        machine_type=kind.removeprefix("TYPE_").replace("_", " ").lower(),
+        machine_type=_words(kind, "TYPE_"),
         operating_system=spec.operating_system,
     )
 
@@ -114,7 +142,7 @@ def _machine_status(r: Resource) -> MachineStatus:
     spec = spec_runtime_pb2.MachineStatusSpec.FromString(r.proto_spec)
     stage = spec_enums_pb2.RuntimeMachineStage.Name(spec.stage)
     return MachineStatus(
-        stage=stage.removeprefix("MACHINE_STAGE_").replace("_", " ").lower(),
+        stage=_words(stage, "MACHINE_STAGE_"),
         ready=spec.status.ready,
         unmet=tuple((c.name, c.reason) for c in spec.status.unmet_conditions),
     )
@@ -135,6 +163,12 @@ def _disk(r: Resource) -> BlockDisk:
         readonly=spec.readonly,
         cdrom=spec.cdrom,
     )
+
+
+def _volume(r: Resource) -> Volume:
+    spec = spec_block_pb2.VolumeStatusSpec.FromString(r.proto_spec)
+    kind = spec_enums_pb2.BlockVolumeType.Name(spec.type)
+    return Volume(r.id, _words(kind, "VOLUME_TYPE_"), spec.location)
 
 
 def _link(r: Resource) -> LinkStatus:
@@ -178,6 +212,23 @@ def _time(r: Resource) -> TimeStatus:
     return TimeStatus(spec.synced, spec.sync_disabled)
 
 
+def _discovery(r: Resource) -> Discovery:
+    spec = spec_cluster_pb2.ConfigSpec.FromString(r.proto_spec)
+    endpoints = [endpoint.endpoint for endpoint in spec.service_endpoints]  # since 1.14
+    older = spec.discovery_enabled and spec.registry_service_enabled
+    return Discovery(older or bool(endpoints), spec.service_endpoint or ", ".join(endpoints))
+
+
+def _unattended_install(r: Resource) -> UnattendedInstall:
+    spec = spec_runtime_pb2.UnattendedInstallStatusSpec.FromString(r.proto_spec)
+    phase = spec_enums_pb2.RuntimeUnattendedInstallPhase.Name(spec.phase)
+    return UnattendedInstall(_words(phase, "UNATTENDED_INSTALL_PHASE_"), spec.error)
+
+
+def _words(name: str, prefix: str) -> str:
+    return name.removeprefix(prefix).replace("_", " ").lower()
+
+
 def _machine_config(r: Resource) -> str:
     return spec_config_pb2.MachineConfigSpec.FromString(r.proto_spec).yaml_marshalled.decode()
 
@@ -189,6 +240,7 @@ def _address(ip: common_pb2.NetIP) -> Address:
 MEMBERS = Kind("cluster", "Members.cluster.talos.dev", _member)
 MACHINE_STATUS = Kind("runtime", "MachineStatuses.runtime.talos.dev", _machine_status)
 DISKS = Kind("runtime", "Disks.block.talos.dev", _disk)
+VOLUMES = Kind("runtime", "VolumeStatuses.block.talos.dev", _volume)
 LINKS = Kind("network", "LinkStatuses.net.talos.dev", _link)
 ADDRESSES = Kind("network", "AddressStatuses.net.talos.dev", _address_status)
 HOSTNAME = Kind("network", "HostnameStatuses.net.talos.dev", _hostname)
@@ -199,6 +251,12 @@ TIME = Kind("runtime", "TimeStatuses.v1alpha1.talos.dev", _time)
 # The whole config, keys included: only for a role that may read it, and never for a log.
 MACHINE_CONFIG = Kind("config", "MachineConfigs.config.talos.dev", _machine_config)
 
+DISCOVERY = Kind("config", "DiscoveryConfigs.cluster.talos.dev", _discovery)
+# Since Talos 1.14; an older node does not know the kind.
+UNATTENDED_INSTALL = Kind(
+    "runtime", "UnattendedInstallStatuses.runtime.talos.dev", _unattended_install
+)
+
 # The only id where a kind has just one resource.
 MACHINE_ID = "machine"
 CONFIG_ID = "v1alpha1"
@@ -206,3 +264,5 @@ LOCAL_ETCD_ID = "local"
 NODENAME_ID = "nodename"
 HOSTNAME_ID = "hostname"
 TIME_ID = "node"
+DISCOVERY_ID = "cluster"
+UNATTENDED_INSTALL_ID = "unattended-install"

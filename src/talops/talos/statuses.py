@@ -12,6 +12,7 @@ from talops.talos.errors import (
     CallFailedError,
     ForeignCertificateError,
     InvalidRequestError,
+    NoAnswerError,
     NodeDownError,
     NotAuthorizedError,
     NotFoundError,
@@ -32,7 +33,7 @@ class Meaning:
 
 BY_STATUS: dict[Status, Meaning] = {
     Status.UNAVAILABLE: Meaning(NodeDownError, "check that the node is up and reachable"),
-    Status.DEADLINE_EXCEEDED: Meaning(NodeDownError, "check that the node is up and reachable"),
+    Status.DEADLINE_EXCEEDED: Meaning(NoAnswerError, "check that the node is up and reachable"),
     Status.PERMISSION_DENIED: Meaning(
         NotAuthorizedError, "use a talosconfig with a role that may do this (os:admin may)"
     ),

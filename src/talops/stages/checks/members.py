@@ -1,12 +1,16 @@
-"""Talos' own list of members is the inventory."""
+"""Talos' own list of members is the inventory.
+
+Without a discovery service each node knows only itself. Then every node is asked for what it says
+of itself, and the checks of etcd and Kubernetes find whoever is missing or too many.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.pipeline.checks import failed, from_error, passed
+from talops.pipeline.checks import failed, from_error, passed, warning
 from talops.stages.checks.reach import errors_of, values_of
-from talops.talos.kinds import MEMBERS
+from talops.talos.kinds import DISCOVERY, DISCOVERY_ID, MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,20 +18,44 @@ if TYPE_CHECKING:
     from talops.inventory.model import Cluster, Node
     from talops.pipeline.checks import Finding
     from talops.stages.checks.reach import Reach
-    from talops.talos.kinds import Member
+    from talops.talos.client import Talos
+    from talops.talos.kinds import Discovery, Member
+
+    Lists = Mapping[str, Sequence[Member]]
 
 _TYPES = {"controlplane": "control plane", "worker": "worker"}
 
 
 async def look(reach: Reach) -> list[Finding]:
     """Every control plane is asked: each keeps a list of its own."""
-    planes = reach.site.cluster.control_planes
-    answers = await reach.ask(planes, lambda talos: talos.resources.all(MEMBERS))
+    cluster = reach.site.cluster
+    answers = await reach.ask(cluster.control_planes, _members)
     unread = [from_error(error) for error in errors_of(answers).values()]
-    return unread + judge(reach.site.cluster, values_of(answers))
+    lists = values_of(answers)
+    if not each_alone(cluster, lists):
+        return unread + judge(cluster, lists)
+    workers = await reach.ask([node for node in cluster.nodes if not node.controller], _members)
+    unread += [from_error(error) for error in errors_of(workers).values()]
+    wanted = await reach.ask(cluster.control_planes[:1], _discovery)
+    setting = next(iter(values_of(wanted).values()), None)
+    return unread + judge_alone(cluster, lists | values_of(workers), setting)
 
 
-def judge(cluster: Cluster, lists: Mapping[str, Sequence[Member]]) -> list[Finding]:
+async def _members(talos: Talos) -> Sequence[Member]:
+    return await talos.resources.all(MEMBERS)
+
+
+async def _discovery(talos: Talos) -> Discovery | None:
+    return await talos.resources.find(DISCOVERY, DISCOVERY_ID)
+
+
+def each_alone(cluster: Cluster, lists: Lists) -> bool:
+    """Whether no node of several knows another one: no discovery service connects them."""
+    known = [{member.hostname for member in members} <= {name} for name, members in lists.items()]
+    return bool(known) and all(known) and len(cluster.nodes) > 1
+
+
+def judge(cluster: Cluster, lists: Lists) -> list[Finding]:
     found: list[Finding] = []
     for asked, members in lists.items():
         found += _one_list(cluster, asked, {member.hostname: member for member in members})
@@ -37,17 +65,25 @@ def judge(cluster: Cluster, lists: Mapping[str, Sequence[Member]]) -> list[Findi
     return list(dict.fromkeys(found))
 
 
+def judge_alone(cluster: Cluster, lists: Lists, setting: Discovery | None) -> list[Finding]:
+    """Each node's word about itself; once, why there is no more than that."""
+    found: list[Finding] = []
+    for node in cluster.nodes:
+        if node.name not in lists:
+            continue  # it did not answer, which is a finding of its own
+        own = {member.hostname: member for member in lists[node.name]}
+        found += _missing(node, node.name) if node.name not in own else _own(node, own[node.name])
+    how = "compared what each node says of itself; etcd and Kubernetes list the others"
+    if setting is not None and setting.enabled:
+        where = setting.service or "the discovery service"
+        hint = f"let the nodes reach {where}, or switch cluster.discovery off"
+        return [*found, warning(f"no node has discovered another one: {how}", hint=hint)]
+    return found or [passed(f"{len(lists)} nodes as written; discovery is off: {how}")]
+
+
 def _one_list(cluster: Cluster, asked: str, seen: Mapping[str, Member]) -> list[Finding]:
     wanted = {node.name: node for node in cluster.nodes}
-    missing = [name for name in wanted if name not in seen]
-    found = [
-        failed(
-            f"{name} is no Talos member",
-            where=asked,
-            hint=f"talops talos services --nodes {wanted[name].address}",
-        )
-        for name in missing
-    ]
+    found = [f for name in wanted if name not in seen for f in _missing(wanted[name], asked)]
     found += [
         failed(
             f"{name} is a Talos member and not in the inventory",
@@ -59,11 +95,16 @@ def _one_list(cluster: Cluster, asked: str, seen: Mapping[str, Member]) -> list[
     ]
     for name, member in seen.items():
         if name in wanted:
-            found += _differences(wanted[name], member)
+            found += _own(wanted[name], member)
     return found
 
 
-def _differences(node: Node, member: Member) -> list[Finding]:
+def _missing(node: Node, asked: str) -> list[Finding]:
+    hint = f"talops talos services --nodes {node.address}"
+    return [failed(f"{node.name} is no Talos member", where=asked, hint=hint)]
+
+
+def _own(node: Node, member: Member) -> list[Finding]:
     found = []
     if member.machine_type != _TYPES[node.role]:
         found.append(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.empty_pb2 import Empty
 
 from talops.talos.answers import failure
+from talops.talos.errors import NoAnswerError, PreconditionError
 from talops.talos.snapshot import Snapshot, SnapshotWriter, pieces_of
 from talops.talos.wire import common_pb2, machine_pb2
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     from talops.talos.calling import Caller
 
+# A member answers at once. One that has not joined yet never does: it waits for the others, and
+# nothing but the deadline ends the call.
+QUICK = 5.0
 # Moving a leader or rewriting a database takes etcd longer than an ordinary call.
 SLOW = 60.0
 
@@ -65,14 +69,14 @@ class EtcdCalls:
     async def members(self, *, local: bool = False) -> list[EtcdMember]:
         """The members as the cluster agrees on them; `local` asks this member alone."""
         request = machine_pb2.EtcdMemberListRequest(query_local=local)
-        got = await self._caller.one(self._stub.EtcdMemberList, request, safe=True)
+        got = await self._read(self._stub.EtcdMemberList, request)
         return [
             EtcdMember(m.id, m.hostname, tuple(m.peer_urls), tuple(m.client_urls), m.is_learner)
             for m in got.members
         ]
 
     async def status(self) -> EtcdStatus:
-        got = await self._caller.one(self._stub.EtcdStatus, Empty(), safe=True)
+        got = await self._read(self._stub.EtcdStatus, Empty())
         m = got.member_status
         return EtcdStatus(
             member_id=m.member_id,
@@ -104,7 +108,17 @@ class EtcdCalls:
         await self._caller.one(self._stub.EtcdRemoveMemberByID, request)
 
     async def alarms(self) -> list[EtcdAlarm]:
-        return _alarms(await self._caller.one(self._stub.EtcdAlarmList, Empty(), safe=True))
+        return _alarms(await self._read(self._stub.EtcdAlarmList, Empty()))
+
+    async def _read(self, method: Any, request: Any) -> Any:
+        try:
+            return await self._caller.one(method, request, safe=True, timeout=QUICK)
+        except NoAnswerError as error:
+            raise PreconditionError(
+                f"etcd gave no answer within {QUICK:g} s; the node may not have joined yet",
+                where=error.where,
+                hint="`talops talos services` shows whether etcd runs there",
+            ) from error
 
     async def disarm(self) -> list[EtcdAlarm]:
         """The alarms that were taken away; disarming twice does no harm."""

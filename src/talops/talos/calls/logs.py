@@ -134,7 +134,7 @@ class LogCalls:
             async for item in items:
                 if error := failure(item.metadata, self._caller.where):
                     raise error
-                if item.HasField("data"):  # the first one is an empty hello
+                if item.data.type_url:  # the first one is an empty hello
                     node = item.metadata.hostname or self._caller.where
                     yield NodeEvent(node, item.id, item.actor_id, decode_change(item.data))
 

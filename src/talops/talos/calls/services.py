@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from talops.talos.calling import Caller
 
 
+# Go's zero time: what Talos sends for a moment that has not been.
+NEVER = datetime(1, 1, 1, tzinfo=UTC)
+
+
 @dataclass(frozen=True)
 class Version:
     tag: str
@@ -107,4 +111,4 @@ def _time(message: Any, name: str) -> datetime | None:
     if not message.HasField(name):
         return None
     stamp: datetime = getattr(message, name).ToDatetime(tzinfo=UTC)
-    return stamp
+    return None if stamp == NEVER else stamp

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 PULL_TIMEOUT = 900.0
 INSTALL_TIMEOUT = 900.0
 
+# What the installer's exit codes mean since Talos 1.14; before, every failure is 1.
+EXITS = {
+    2: "invalid input",
+    3: "not supported",
+    4: "this node's version or hardware does not allow it",
+    5: "an image could not be pulled or its signature is wrong",
+    6: "reading or writing failed",
+    7: "writing the system failed",
+}
+
 # Where an installer image belongs: the namespace of Talos' own images.
 _SYSTEM = common_pb2.ContainerdInstance(driver=common_pb2.CRI, namespace=common_pb2.NS_SYSTEM)
 
@@ -86,11 +96,13 @@ class UpgradeCalls:
             async for item in stream:
                 if item.progress.WhichOneof("response") == "exit_code":
                     code = item.progress.exit_code
-                elif item.progress.message:
-                    last = item.progress.message
-                    yield last
+                for line in item.progress.message.splitlines():  # one message may hold several
+                    last = line
+                    yield line
         if code != 0:
-            reason = f"exit code {code}" if code is not None else "it ended without an exit code"
+            reason = "it ended without an exit code"
+            if code is not None:
+                reason = f"exit code {code}{f' ({EXITS[code]})' if code in EXITS else ''}"
             raise CallFailedError(
                 f"the installer of {image} failed: {reason}; it said last: {last or 'nothing'}",
                 where=self._caller.where,

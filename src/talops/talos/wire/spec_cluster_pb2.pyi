@@ -77,3 +77,33 @@ class InfoSpec(_message.Message):
     cluster_id: str
     cluster_name: str
     def __init__(self, cluster_id: _Optional[str] = ..., cluster_name: _Optional[str] = ...) -> None: ...
+
+class ServiceEndpoint(_message.Message):
+    __slots__ = ("name", "endpoint", "insecure")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ENDPOINT_FIELD_NUMBER: _ClassVar[int]
+    INSECURE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    endpoint: str
+    insecure: bool
+    def __init__(self, name: _Optional[str] = ..., endpoint: _Optional[str] = ..., insecure: bool = ...) -> None: ...
+
+class ConfigSpec(_message.Message):
+    __slots__ = ("discovery_enabled", "registry_kubernetes_enabled", "registry_service_enabled", "service_endpoint", "service_endpoint_insecure", "service_encryption_key", "service_cluster_id", "service_endpoints")
+    DISCOVERY_ENABLED_FIELD_NUMBER: _ClassVar[int]
+    REGISTRY_KUBERNETES_ENABLED_FIELD_NUMBER: _ClassVar[int]
+    REGISTRY_SERVICE_ENABLED_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_ENDPOINT_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_ENDPOINT_INSECURE_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_ENCRYPTION_KEY_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
+    SERVICE_ENDPOINTS_FIELD_NUMBER: _ClassVar[int]
+    discovery_enabled: bool
+    registry_kubernetes_enabled: bool
+    registry_service_enabled: bool
+    service_endpoint: str
+    service_endpoint_insecure: bool
+    service_encryption_key: bytes
+    service_cluster_id: str
+    service_endpoints: _containers.RepeatedCompositeFieldContainer[ServiceEndpoint]
+    def __init__(self, discovery_enabled: bool = ..., registry_kubernetes_enabled: bool = ..., registry_service_enabled: bool = ..., service_endpoint: _Optional[str] = ..., service_endpoint_insecure: bool = ..., service_encryption_key: _Optional[bytes] = ..., service_cluster_id: _Optional[str] = ..., service_endpoints: _Optional[_Iterable[_Union[ServiceEndpoint, _Mapping]]] = ...) -> None: ...

@@ -164,6 +164,14 @@ class BlockEncryptionProviderType(int, metaclass=_enum_type_wrapper.EnumTypeWrap
     __slots__ = ()
     ENCRYPTION_PROVIDER_NONE: _ClassVar[BlockEncryptionProviderType]
     ENCRYPTION_PROVIDER_LUKS2: _ClassVar[BlockEncryptionProviderType]
+
+class RuntimeUnattendedInstallPhase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    UNATTENDED_INSTALL_PHASE_PENDING: _ClassVar[RuntimeUnattendedInstallPhase]
+    UNATTENDED_INSTALL_PHASE_INSTALLING: _ClassVar[RuntimeUnattendedInstallPhase]
+    UNATTENDED_INSTALL_PHASE_INSTALLED: _ClassVar[RuntimeUnattendedInstallPhase]
+    UNATTENDED_INSTALL_PHASE_WAITING_FOR_REBOOT: _ClassVar[RuntimeUnattendedInstallPhase]
+    UNATTENDED_INSTALL_PHASE_FAILED: _ClassVar[RuntimeUnattendedInstallPhase]
 TYPE_UNKNOWN: MachineType
 TYPE_INIT: MachineType
 TYPE_CONTROL_PLANE: MachineType
@@ -268,3 +276,8 @@ FILESYSTEM_TYPE_VIRTIOFS: BlockFilesystemType
 FILESYSTEM_TYPE_BTRFS: BlockFilesystemType
 ENCRYPTION_PROVIDER_NONE: BlockEncryptionProviderType
 ENCRYPTION_PROVIDER_LUKS2: BlockEncryptionProviderType
+UNATTENDED_INSTALL_PHASE_PENDING: RuntimeUnattendedInstallPhase
+UNATTENDED_INSTALL_PHASE_INSTALLING: RuntimeUnattendedInstallPhase
+UNATTENDED_INSTALL_PHASE_INSTALLED: RuntimeUnattendedInstallPhase
+UNATTENDED_INSTALL_PHASE_WAITING_FOR_REBOOT: RuntimeUnattendedInstallPhase
+UNATTENDED_INSTALL_PHASE_FAILED: RuntimeUnattendedInstallPhase

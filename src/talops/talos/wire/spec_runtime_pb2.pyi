@@ -160,3 +160,13 @@ class MaintenanceServiceConfigSpec(_message.Message):
     listen_address: str
     reachable_addresses: _containers.RepeatedCompositeFieldContainer[_common_pb2.NetIP]
     def __init__(self, listen_address: _Optional[str] = ..., reachable_addresses: _Optional[_Iterable[_Union[_common_pb2.NetIP, _Mapping]]] = ...) -> None: ...
+
+class UnattendedInstallStatusSpec(_message.Message):
+    __slots__ = ("image", "phase", "error")
+    IMAGE_FIELD_NUMBER: _ClassVar[int]
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    image: str
+    phase: _spec_enums_pb2.RuntimeUnattendedInstallPhase
+    error: str
+    def __init__(self, image: _Optional[str] = ..., phase: _Optional[_Union[_spec_enums_pb2.RuntimeUnattendedInstallPhase, str]] = ..., error: _Optional[str] = ...) -> None: ...
