@@ -136,6 +136,16 @@ def test_secrets_from_talosctl(
     assert (outcome.code, outcome.out) == (0, secrets_text)
 
 
+def test_no_second_secrets_by_mistake(talops: Talops, ready: Path, tmp_path: Path) -> None:
+    """Where the cluster has its own, new ones are neither printed nor written elsewhere."""
+    for target in ("-", tmp_path / "other.yaml"):
+        outcome = talops("talos", "gen-secrets", "--to", target, "-C", ready)
+        assert (outcome.code, outcome.out) == (1, "")
+        assert "the cluster already has secrets" in outcome.err
+        assert "to print its own: " in outcome.err
+    assert not (tmp_path / "other.yaml").exists()
+
+
 def test_secrets_from_a_running_control_plane(
     talops: Talops, ready: Path, secrets_text: str, tmp_path: Path
 ) -> None:

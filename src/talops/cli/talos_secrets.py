@@ -51,6 +51,7 @@ def gen_secrets(
 
     assert directory is not None
     if to is not None:
+        _refuse_a_second(directory, brought_along=bool(from_secrets or from_config))
         _print_or_write(_bundle(from_secrets, from_config).to_yaml(), to)
         return
     target = new_secrets(directory, sealed=not plain)
@@ -64,6 +65,21 @@ def gen_secrets(
     else:
         _write_private(target.path, bundle.to_yaml())
     typer.echo(str(target.path))
+
+
+def _refuse_a_second(directory: Path, *, brought_along: bool) -> None:
+    """New secrets look like the cluster's own, and open nothing of it."""
+    from talops.machineconfig.places import find_secrets
+
+    found = find_secrets(directory)
+    if found is not None and not brought_along:
+        raise ConflictError(
+            "the cluster already has secrets; new ones would not be its own",
+            where=str(found.path),
+            hint=f"to print its own: sops decrypt {found.path}"
+            if found.sealed
+            else f"to print its own: cat {found.path}",
+        )
 
 
 def _contract(directory: Path, brought: Bundle | None, from_config: Path | None) -> Contract:
