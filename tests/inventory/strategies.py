@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-VERSIONS = [("v1.12.4", "v1.35.4"), ("v1.13.9", "v1.36.3"), ("v1.14.0-rc.1", "v1.33.0")]
+VERSIONS = [("v1.12.4", "v1.35.4"), ("v1.13.9", "v1.36.3"), ("v1.14.1", "v1.37.0")]
 EXTENSIONS = ["siderolabs/iscsi-tools", "siderolabs/util-linux-tools", "siderolabs/gvisor"]
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), max_size=12)
 

@@ -19,6 +19,8 @@ VERSIONS = (
     "v1.13.1",
     "v1.13.9",
     "v1.14.0-rc.1",
+    "v1.14.0",
+    "v1.14.1",
 )
 _NAMES = """
 amd-ucode amdgpu amdgpu-firmware binfmt-misc bnx2-bnx2x btrfs crun drbd ecr-credential-provider
