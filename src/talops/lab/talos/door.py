@@ -23,6 +23,7 @@ PORT = 50000
 _BACKLOG = 100
 _REBIND_LIMIT = 50
 _REBIND_PAUSE = 0.05
+_HANDSHAKE_LIMIT, _HANDSHAKE_POLL = 2.0, 0.01
 
 
 class _Protocol(H2Protocol):
@@ -50,12 +51,24 @@ class _CuttableServer(Server):
         self._server.close()
 
     async def cut(self) -> None:
+        """Connections in the middle of their handshake can be dropped only when that is done."""
         self.close()
+        deadline = asyncio.get_running_loop().time() + _HANDSHAKE_LIMIT
+        self._abort()
+        while self._connections and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(_HANDSHAKE_POLL)
+            self._abort()
+        await self.wait_closed()
+
+    def _abort(self) -> None:
         for protocol in list(self._protocols):
             connection = getattr(protocol, "connection", None)
             if connection is not None:
                 connection._transport.abort()  # noqa: SLF001  (close would wait for the peer)
-        await self.wait_closed()
+
+    @property
+    def _connections(self) -> int:
+        return int(getattr(self._server, "_active_count", 0))
 
 
 class Door:
