@@ -77,6 +77,7 @@ class Step:
 
 async def look(client: Client, asked: Asked) -> Found:
     wanted = asked.wanted
+    names.check_user(asked.user)  # the host refuses to look up what is no name
     there = await accounts.has_user(client, asked.user)
     known = {host.name for host in await nodes.hosts(client) if host.online}
     hosts = [host for host in wanted.hosts if host in known]

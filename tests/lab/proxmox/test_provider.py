@@ -147,7 +147,7 @@ OUT_OF_BAND: dict[str, tuple[Callable[[Config], Config], dict[str, str]]] = {
     "disk size in MiB": (edit("scsi0", "size=20G", "size=20481M"), SAME),
     "MAC in lower case": (edit("net0", "BC:24:11", "bc:24:11"), DRIFT),
     "firewall not named": (edit("net0", "firewall=0,", ""), SAME),
-    "extra disk": (put(scsi1="local-lvm:vm-101-disk-9,size=5G"), SAME),
+    "extra disk": (put(scsi1="local-lvm:vm-101-disk-1,size=5G"), SAME),
     "extra NIC": (put(net1="virtio=BC:24:11:00:00:99,bridge=vmbr0"), DRIFT),
     "serial gone": (drop("serial0"), DRIFT),
     "vga added": (put(vga="std"), SAME),

@@ -24,7 +24,7 @@ NEEDED = {
     "/": "Sys.Modify",  # for `startup`
     "/vms": "VM.Allocate VM.Audit VM.Config.CPU VM.Config.Disk VM.Config.HWType "
     "VM.Config.Memory VM.Config.Network VM.Config.Options VM.PowerMgmt",
-    "/storage/local-lvm": "Datastore.AllocateSpace",
+    "/storage/local-lvm": "Datastore.AllocateSpace Datastore.Audit",
     "/storage/local": "Datastore.Allocate Datastore.AllocateTemplate Datastore.Audit",
     "/nodes/pve": "Sys.AccessNetwork",
     "/sdn/zones/localnetwork/vmbr0": "SDN.Use",
@@ -38,7 +38,7 @@ async def grant(pve: Pve, needed: dict[str, str]) -> str:
         role = f"Role{number}"
         await pve.call("POST", "/access/roles", roleid=role, privs=names.replace(" ", ","))
         await pve.call("PUT", "/access/acl", path=path, roles=role, users="talops@pve")
-    made = await pve.call("POST", "/access/users/talops@pve/token/t", privsep=0)
+    made = await pve.call("POST", "/access/users/talops@pve/token/tf", privsep=0)
     return f"{made['full-tokenid']}={made['value']}"
 
 
