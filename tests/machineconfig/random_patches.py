@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 KEPT = {"apiVersion", "kind", "name", "version", "debug"}
 JSON_PATCH = '[{"op": "add", "path": "/machine/token", "value": "x"}]'
 # Compared as Talos writes it, whatever was written before.
-UNCOMPARABLE = {"permissions"}
+UNCOMPARABLE = {"permissions", "persistentKeepaliveInterval"}
 # Talos 1.13 cannot merge these at all: it stumbles over its own type for networks.
 UNMERGEABLE = {"RoutingRuleConfig"}
 # Nor this, where both sides have it: it stumbles over its own type for conditions.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +24,12 @@ if TYPE_CHECKING:
     from tests.oracle.asking import Oracle
 
 CASES = sorted((Path(__file__).parent / "merge_cases").glob("*.yaml"))
-JUDGE = "1.13"
-PARTS, PAIRS = 4, 500
+PAIRS = 500
+PARTS = [*(("1.13", part) for part in range(4)), *(("1.14", part) for part in range(2))]
+# Talos 1.14 replaces this list, older ones add to it; talops adds.
+CHANGED = re.compile(r"ResolverConfig\.searchDomains\.domains.*")
+# Talos 1.14 passes over the deletion of a document that is not there; talops tells of it.
+STRICTER = {"1.13": "never", "1.14": "there is no document"}
 # What the library says, what talops says.
 REASONS = {
     "unknown keys found": "unknown keys found",
@@ -42,8 +48,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="session")
-def vocabulary(oracle: Callable[[str], Oracle]) -> Vocabulary:
-    return Vocabulary(oracle(JUDGE))
+def vocabularies(oracle: Callable[[str], Oracle]) -> Callable[[str], Vocabulary]:
+    """What each version of the library can read, found out as it is asked for."""
+    return cache(lambda library: Vocabulary(oracle(library)))
 
 
 # Either has what came of it, or why nothing did.
@@ -71,9 +78,12 @@ def same_reason(theirs: str, ours: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_random_pairs(rng: random.Random, part: int, vocabulary: Vocabulary) -> None:
+@pytest.mark.parametrize(("library", "part"), PARTS)
+def test_random_pairs(
+    rng: random.Random, library: str, part: int, vocabularies: Callable[[str], Vocabulary]
+) -> None:
     """Random configs and patches: merged alike, or refused alike and for the same reason."""
+    vocabulary = vocabularies(library)
     judge = vocabulary.oracle
     merged, refused, broken = 0, 0, 0
     for _ in range(PAIRS):
@@ -84,13 +94,16 @@ def test_random_pairs(rng: random.Random, part: int, vocabulary: Vocabulary) -> 
             broken += 1
             continue
         ours, our_reason = by_talops(pair)
+        if not their_reason and STRICTER[library] in our_reason:
+            continue
         assert bool(their_reason) == bool(our_reason), f"{their_reason or our_reason}\n{pair}"
         if theirs is None or ours is None:
             refused += 1
             assert not pair.simple or same_reason(their_reason, our_reason), str(pair)
         else:
             merged += 1
-            assert differences(theirs, judge.normalize(ours)) == {}, str(pair)
+            found = differences(theirs, judge.normalize(ours))
+            assert {path for path in found if not CHANGED.fullmatch(path)} == set(), str(pair)
     assert merged > PAIRS // 3
     assert refused > PAIRS // 20
     assert broken < PAIRS // 50
@@ -100,7 +113,7 @@ def test_random_pairs(rng: random.Random, part: int, vocabulary: Vocabulary) -> 
 def test_cases(path: Path, oracle: Callable[[str], Oracle]) -> None:
     """Each written-down rule of our merge is one of the library's."""
     case = yamltext.load(path.read_text(encoding="utf-8"), where=path.name)
-    judge = oracle(JUDGE)
+    judge = oracle("1.13")
     request = {"config": case["base"], "patches": case["patches"]}
     if "error" in case:
         with pytest.raises(RefusedError):

@@ -40,6 +40,9 @@ ONE_VALUE = {
     *("meta.URL", "network.PortRange", "x509.PEMEncodedCertificateAndKey"),
 }
 
+# Replaced since Talos 1.14, added to before; talops adds.
+CHANGED = {"ResolverConfig.searchDomains.domains"}
+
 pytestmark = pytest.mark.slow
 
 
@@ -94,7 +97,7 @@ def _fields(ours: Struct, theirs: list[Shape], path: str) -> Iterator[str]:
 
 
 def _rule(ours: ListOf, shape: Shape, path: str) -> Iterator[str]:
-    if (ours.rule is Lists.REPLACE) != shape.get("replace", False):
+    if (ours.rule is Lists.REPLACE) != shape.get("replace", False) and path not in CHANGED:
         yield f"{path}: is it replaced?"
     if bool(ours.key) != shape.get("merges", False):
         yield f"{path}: are its items matched?"
