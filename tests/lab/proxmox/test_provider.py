@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.lab.proxmox.conftest import running
 from tests.lab.proxmox.opentofu import MODULES, prepare
+from tests.real_provider import attached
 
 from talops.lab.spec import STORAGES, HypervisorSpec, LabSpec, NodeSpec, StorageSpec
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.lab.proxmox.conftest import Pve
+    from tests.lab.proxmox.opentofu import Tofu
     from tests.real_provider import Programs
 
 pytestmark = pytest.mark.slow
@@ -159,17 +161,23 @@ OUT_OF_BAND: dict[str, tuple[Callable[[Config], Config], dict[str, str]]] = {
 async def test_out_of_band_changes(tmp_path: Path, programs: Programs) -> None:
     """Every change behind tofu's back shows in the next plan as it would on a real host."""
     async with running(tmp_path / "lab") as pve:
-        tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
-        await tofu.apply()
-        vms = pve.world.proxmox.hypervisors["pve"].vms
-        vm = vms["101"]
-        seen = {}
-        for name, (change, _) in OUT_OF_BAND.items():
-            vms.put("101", replace(vm, config=change(vm.config)))
-            seen[name] = await tofu.changes()
-        assert seen == {name: expected for name, (_, expected) in OUT_OF_BAND.items()}
-        vms.put("101", replace(vm, config={**vm.config, "cores": "4"}))
-        assert "cannot unmarshal" in (await tofu.changes())["error"]
+        plain = await prepare(pve.world, "iso", tmp_path / "tf", programs)
+        await plain.apply()
+        async with attached(plain.directory, plain.environment) as how:
+            environment = {**plain.environment, "TF_REATTACH_PROVIDERS": how}
+            await planned_changes(pve, replace(plain, environment=environment))
+
+
+async def planned_changes(pve: Pve, tofu: Tofu) -> None:
+    vms = pve.world.proxmox.hypervisors["pve"].vms
+    vm = vms["101"]
+    seen = {}
+    for name, (change, _) in OUT_OF_BAND.items():
+        vms.put("101", replace(vm, config=change(vm.config)))
+        seen[name] = await tofu.changes()
+    assert seen == {name: expected for name, (_, expected) in OUT_OF_BAND.items()}
+    vms.put("101", replace(vm, config={**vm.config, "cores": "4"}))
+    assert "cannot unmarshal" in (await tofu.changes())["error"]
 
 
 async def test_out_of_band_power_and_place(tmp_path: Path, programs: Programs) -> None:
