@@ -6,10 +6,7 @@ import bz2
 import gzip
 import hashlib
 import re
-from os import strerror
-from socket import gaierror
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING
 
 from talops.lab import zstd
 from talops.lab.proxmox.errors import failed, invalid
@@ -17,14 +14,12 @@ from talops.lab.proxmox.formats import split_list
 from talops.lab.proxmox.images import image_problem
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.storages import FOLDERS, FORMATS
+from talops.lab.proxmox.urls import get
 from talops.lab.proxmox.volnames import FILE_TYPES
 from talops.lab.proxmox.volumes import Volume
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable
-
-    from aiohttp import ClientResponse, ClientSession
 
     from talops.lab.proxmox.call import Call
     from talops.lab.proxmox.tasks import Task
@@ -45,54 +40,6 @@ UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "bz2": bz2.decompress,
     "zst": zstd.decompress,
 }
-
-
-def _session(call: Call) -> ClientSession:
-    from aiohttp import ClientSession, TCPConnector
-
-    verify = call.get("verify-certificates", 1)
-    trust: ssl.SSLContext | bool = (call.pve.trust or True) if verify else False
-    return ClientSession(connector=TCPConnector(ssl=trust), auto_decompress=False)
-
-
-@route("GET", "/nodes/{node}/query-url-metadata")
-async def query_url(call: Call) -> dict[str, Any]:
-    from aiohttp import ClientConnectorCertificateError, ClientConnectorError, ClientError
-
-    url = call.params["url"]
-    try:
-        async with _session(call) as session, session.head(url) as response:
-            _need_ok(response)
-            return {
-                "filename": _filename(response),
-                "mimetype": response.headers.get("Content-Type", "").split(";")[0],
-                "size": int(response.headers.get("Content-Length", 0)),
-            }
-    except ClientConnectorCertificateError as error:
-        raise failed(_no_answer(url, "certificate verify failed")) from error
-    except ClientConnectorError as error:
-        named = isinstance(error.os_error, gaierror)
-        why = "Temporary failure in name resolution" if named else _os_text(error)
-        raise failed(_no_answer(url, why)) from error
-    except ClientError as error:
-        raise failed(_no_answer(url, type(error).__name__)) from error
-
-
-def _no_answer(url: str, why: str) -> str:
-    place = urlsplit(url)
-    port = place.port or (443 if place.scheme == "https" else 80)
-    return f"invalid server response: '500 Can't connect to {place.hostname}:{port} ({why})'"
-
-
-def _need_ok(response: ClientResponse) -> None:
-    if response.status != 200:  # noqa: PLR2004
-        raise failed(f"invalid server response: '{response.status} {response.reason}'")
-
-
-def _filename(response: ClientResponse) -> str:
-    disposition = response.headers.get("Content-Disposition", "")
-    match = re.search(r'filename="?([^";]+)', disposition)
-    return match[1] if match else unquote(urlsplit(str(response.url)).path.rsplit("/", 1)[-1])
 
 
 @route("POST", "/nodes/{node}/storage/{storage}/download-url")
@@ -137,7 +84,7 @@ async def _fetch(call: Call, task: Task, name: str, content: str) -> None:
     if call.pve.storages.find(f"{call.params['storage']}:{content}/{name}", call.node):
         return _compare(call, task, name, content)
     await task.step("download")
-    data = await _get(call, url)
+    data = await get(call, url)
     task.log(f"'{path}.tmp_dwnl.{task.record.pid}' saved [{len(data)}/{len(data)}]")
     await task.step("verify")
     _verify(call, task, data)
@@ -160,36 +107,6 @@ def _compare(call: Call, task: Task, name: str, content: str) -> None:
     if got != wanted:
         raise failed(f"checksum mismatch: got '{got}' != expect '{wanted}', aborting")
     task.log("OK, got correct file already, no need to download")
-
-
-async def _get(call: Call, url: str) -> bytes:
-    """The file, or what wget would say of it."""
-    from aiohttp import ClientConnectorCertificateError, ClientConnectorError, ClientError
-
-    try:
-        async with _session(call) as session, session.get(url) as response:
-            if response.status != 200:  # noqa: PLR2004
-                raise failed("download failed: exit code 8")
-            return await response.read()
-    except ClientConnectorCertificateError as error:
-        raise failed("download failed: exit code 5") from error
-    except ClientConnectorError as error:
-        raise failed(f"download failed: {_unreachable(url, error)}") from error
-    except ClientError as error:
-        raise failed("download failed: exit code 4") from error
-
-
-def _unreachable(url: str, error: OSError) -> str:
-    place = urlsplit(url)
-    port = place.port or (443 if place.scheme == "https" else 80)
-    if isinstance(getattr(error, "os_error", None), gaierror):
-        return f"wget: unable to resolve host address '{place.hostname}'"
-    return f"Connecting to {place.hostname}:{port}... failed: {_os_text(error)}."
-
-
-def _os_text(error: OSError) -> str:
-    number = getattr(error, "errno", None)
-    return strerror(number).capitalize() if number else "Connection refused"
 
 
 def _verify(call: Call, task: Task, data: bytes) -> None:

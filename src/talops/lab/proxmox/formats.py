@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import TYPE_CHECKING
 
 from talops.lab.proxmox import api
 from talops.lab.proxmox.drives import is_drive, parse_size
+from talops.lab.proxmox.netformats import NETWORK_FORMATS, like
 from talops.lab.proxmox.params import FormatError, parse_string
 from talops.lab.proxmox.privileges import PRIVILEGES
 from talops.lab.proxmox.volnames import split_id
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SEPARATORS = re.compile(r"[,;\s\0]+")
-DNS = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 NAME = r"[A-Za-z0-9.\-_]+"
-SHORTEST_NET, LOWEST_TAG, HIGHEST_TAG = 8, 2, 4094
 CONTENT = frozenset({"images", "rootdir", "vztmpl", "iso", "backup", "snippets", "import", "none"})
 STARTUP = re.compile(r"(?:order=)?\d+|up=\d+|down=\d+|\s*")
 USER_SHORTEST, USER_LONGEST, ID_SHORTEST, POOL_LEVELS = 3, 64, 2, 3
@@ -56,16 +54,6 @@ def parse(name: str, value: str, path: str = "") -> dict[str, str]:
     return parse_string(keys, value, path, check_format)
 
 
-def _like(pattern: str, complaint: str) -> Callable[[str], None]:
-    compiled = re.compile(pattern)
-
-    def check(value: str) -> None:
-        if not compiled.fullmatch(value):
-            raise FormatError(complaint.format(value) + "\n")
-
-    return check
-
-
 def _ident(kind: str) -> Callable[[str], None]:
     def check(value: str) -> None:
         if len(value) < ID_SHORTEST:
@@ -74,90 +62,6 @@ def _ident(kind: str) -> Callable[[str], None]:
             raise FormatError(f"{kind} ID '{value}' contains illegal characters\n")
 
     return check
-
-
-def _address(version: int) -> Callable[[str], None]:
-    def check(value: str) -> None:
-        if not _is_address(value, version):
-            raise FormatError(f"value does not look like a valid IPv{version} address\n")
-
-    return check
-
-
-def _is_address(value: str, version: int) -> bool:
-    try:
-        return ipaddress.ip_address(value).version == version and "%" not in value
-    except ValueError:
-        return False
-
-
-def _is_network(value: str, version: int) -> bool:
-    address, separator, length = value.partition("/")
-    longest = 32 if version == 4 else 128  # noqa: PLR2004
-    return (
-        bool(separator)
-        and _is_address(address, version)
-        and bool(re.fullmatch(r"\d+", length))
-        and SHORTEST_NET <= int(length) <= longest
-    )
-
-
-def _network(version: int) -> Callable[[str], None]:
-    def check(value: str) -> None:
-        if not _is_network(value, version):
-            raise FormatError(f"value does not look like a valid IPv{version} CIDR network\n")
-
-    return check
-
-
-def _network_or(version: int, words: set[str]) -> Callable[[str], None]:
-    def check(value: str) -> None:
-        if value not in words and not _is_network(value, version):
-            raise FormatError(
-                f"value does not look like a valid ipv{version} network configuration\n"
-            )
-
-    return check
-
-
-def _any_network(value: str) -> None:
-    if not (_is_network(value, 4) or _is_network(value, 6)):
-        raise FormatError("value does not look like a valid CIDR network\n")
-
-
-def _ip(value: str) -> None:
-    if not (_is_address(value, 4) or _is_address(value, 6)):
-        raise FormatError("value does not look like a valid IP address\n")
-
-
-def _netmask(value: str) -> None:
-    try:
-        ipaddress.ip_network(f"0.0.0.0/{value}")
-        good = "." in value and int(ipaddress.ip_address(value)) | 0xFFFFFFFF == 0xFFFFFFFF  # noqa: PLR2004
-    except ValueError:
-        good = False
-    if not good:
-        raise FormatError("value does not look like a valid IP netmask\n")
-
-
-def _host(complaint: str) -> Callable[[str], None]:
-    def check(value: str) -> None:
-        named = re.fullmatch(rf"(?:{DNS}\.)*{DNS}", value)
-        if not (named or _is_address(value, 4) or _is_address(value, 6)):
-            raise FormatError(complaint.format(value) + "\n")
-
-    return check
-
-
-def _vlan(value: str) -> None:
-    match = re.fullmatch(r"(\d+)(?:-(\d+))?", value)
-    if not match:
-        raise FormatError(f"invalid VLAN configuration '{value}'\n")
-    for tag in (text for text in match.groups() if text):
-        if not LOWEST_TAG <= int(tag) <= HIGHEST_TAG:
-            raise FormatError(f"invalid VLAN tag '{tag}'\n")
-    if match[2] and int(match[1]) >= int(match[2]):
-        raise FormatError(f"VLAN range must go from lower to higher tag '{value}'\n")
 
 
 def _userid(value: str) -> None:
@@ -261,61 +165,40 @@ def _cpu(found: dict[str, str]) -> None:
 
 VALIDATORS: dict[str, Callable[[dict[str, str]], None]] = {"pve-vm-cpu-conf": _cpu}
 FORMATS: dict[str, Callable[[str], None]] = {
-    "CIDR": _any_network,
-    "CIDRv4": _network(4),
-    "CIDRv6": _network(6),
-    "address": _host("value does not look like a valid address: {}"),
+    **NETWORK_FORMATS,
     "disk-size": _size,
-    "dns-name": _like(rf"(?:{DNS}\.)*{DNS}", "value does not look like a valid DNS name"),
-    "email": _like(
+    "email": like(
         r"[\w+~-]+(?:\.[\w+~-]+)*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*",
         "value does not look like a valid email address",
     ),
-    "ip": _ip,
-    "ipv4": _address(4),
-    "ipv4mask": _netmask,
-    "ipv6": _address(6),
-    "mac-addr": _like(
-        r"[A-Fa-f0-9][02468aceACE](?::[A-Fa-f0-9]{2}){5}",
-        "value does not look like a valid unicast MAC address",
-    ),
-    "pve-bridge-id": _like(r"[\w.-]+", "invalid bridge ID '{}'"),
-    "pve-configid": _like(r"[A-Za-z][A-Za-z0-9_-]+", "invalid configuration ID '{}'"),
-    "pve-groupid": _like(NAME, "group name '{}' contains invalid characters"),
+    "pve-configid": like(r"[A-Za-z][A-Za-z0-9_-]+", "invalid configuration ID '{}'"),
+    "pve-groupid": like(NAME, "group name '{}' contains invalid characters"),
     "pve-hotplug-features": _hotplug,
-    "pve-iface": _like(
-        r"[A-Za-z][A-Za-z0-9_]{1,20}(?:[:.]\d+)?", "invalid network interface name '{}'"
-    ),
-    "pve-ipv4-config": _network_or(4, {"dhcp", "manual"}),
-    "pve-ipv6-config": _network_or(6, {"auto", "dhcp", "manual"}),
-    "pve-node": _like(DNS, "value does not look like a valid node name"),
     "pve-phys-bits": _phys_bits,
     "pve-poolid": _poolid,
     "pve-priv": _privilege,
     "pve-qm-bootdev": _bootdev,
     "pve-qm-bootdisk": _bootdisk,
-    "pve-realm": _like(r"[A-Za-z][A-Za-z0-9.\-_]+", "value does not look like a valid realm"),
-    "pve-roleid": _like(NAME, "role name '{}' contains invalid characters"),
+    "pve-realm": like(r"[A-Za-z][A-Za-z0-9.\-_]+", "value does not look like a valid realm"),
+    "pve-roleid": like(NAME, "role name '{}' contains invalid characters"),
     "pve-startup-order": _startup,
     "pve-storage-content": _content,
     "pve-storage-id": _ident("storage"),
-    "pve-storage-options": _like(r"\S+", "invalid options '{}'"),
-    "pve-storage-path": _like(r"/[^;()]+.*", "value does not look like a valid absolute path"),
-    "pve-storage-server": _host("value does not look like a valid server name or IP address"),
-    "pve-storage-vgname": _like(
+    "pve-storage-options": like(r"\S+", "invalid options '{}'"),
+    "pve-storage-path": like(r"/[^;()]+.*", "value does not look like a valid absolute path"),
+    "pve-storage-vgname": like(
         r"[A-Za-z0-9][A-Za-z0-9_.-]*[A-Za-z0-9]", "lvm name '{}' contains illegal characters"
     ),
-    "pve-tag": _like(r"[A-Za-z0-9_][A-Za-z0-9_\-+.]*", "invalid characters in tag"),
-    "pve-tokenid": _like(
+    "pve-tag": like(r"[A-Za-z0-9_][A-Za-z0-9_\-+.]*", "invalid characters in tag"),
+    "pve-tokenid": like(
         r"[^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+![A-Za-z][A-Za-z0-9.\-_]+",
         "value '{}' does not look like a valid token ID",
     ),
     "pve-userid": _userid,
-    "pve-vlan-id-or-range": _vlan,
-    "pve-vmid": _like(r"[1-9][0-9]{2,8}", "value does not look like a valid VM ID"),
+    "pve-vmid": like(r"[1-9][0-9]{2,8}", "value does not look like a valid VM ID"),
     "pve-volume-id": _volume,
     "pve-volume-id-or-absolute-path": _volume_or_path,
     "pve-volume-id-or-qm-path": _drive_file,
     "storage-pair": _storage_pair,
-    "urlencoded": _like(r"[-%a-zA-Z0-9_.!~*'()]*", "invalid urlencoded string: {}"),
+    "urlencoded": like(r"[-%a-zA-Z0-9_.!~*'()]*", "invalid urlencoded string: {}"),
 }

@@ -30,6 +30,7 @@ from talops.lab.proxmox import (  # noqa: F401  (importing them registers their 
     storagecontent,
     tasksapi,
     tokens,
+    urls,
     vmclone,
     vmcloudinit,
     vmcreate,
