@@ -63,7 +63,7 @@ def files(lab: Any) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(
     ("keys", "code", "word"),
-    [(CTRL_C, 130, "continues"), (b"n\n", 1, "nothing was changed")],
+    [(CTRL_C, 130, "to continue"), (b"n\n", 1, "nothing was changed")],
 )
 async def test_no_is_an_answer(make_lab: MakeLab, keys: bytes, code: int, word: str) -> None:
     """One key ends it, nothing has changed, and no traceback is left on the screen."""
