@@ -78,6 +78,7 @@ def common(details: dict[str, Any]) -> dict[str, Any]:
 def everything(details: dict[str, Any]) -> Files:
     """One host, ISOs, a GPU, a pool, a VM beside the cluster, and all that layer 01 can manage."""
     device = {"node": "pve", "path": "0000:01:00.0", "id": "10de:2204", "iommu_group": 14}
+    device |= {"subsystem_id": "1458:403b"}
     cluster = common(details) | {
         "pool": "k8s",
         "hypervisors": {

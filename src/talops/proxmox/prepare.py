@@ -37,6 +37,10 @@ class Asked:
     # The value of the token is at hand, so an existing one can stay.
     kept_token: bool = False
 
+    def __post_init__(self) -> None:
+        names.check_user(self.user)
+        names.check_token(self.token)
+
     @property
     def token_id(self) -> str:
         return f"{self.user}!{self.token}"
@@ -100,8 +104,6 @@ def nothing() -> Found:
 
 def plan(asked: Asked, found: Found) -> list[Step]:
     """In the order in which they must be done; [] if nothing is missing."""
-    names.check_user(asked.user)
-    names.check_token(asked.token)
     steps = [*_roles(asked, found)]
     if not found.user:
         steps.append(Step("user", asked.user, pveum.user_line(asked.user, COMMENT)))
