@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.real_provider import settings_file
+
+from talops.stages.checks import tools
+from talops.toolchain.install import Toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,10 +75,10 @@ def test_without_credentials_there_is_no_init(talops: Talops, dev: Path) -> None
     assert not (dev / "infrastructure/02-platforms/dev/.terraform").exists()
 
 
-def test_terraform_cannot_encrypt(
+def test_terraform_on_path_is_passed_over_for_encrypted_states(
     talops: Talops, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Said before a file is written that Terraform would choke on."""
+    """It cannot encrypt: files are written for tofu, and preflight says that tofu comes later."""
     (tmp_path / "bin").mkdir()
     fake = tmp_path / "bin" / "terraform"
     fake.write_text("#!/bin/sh\necho Terraform v1.11.4\n", encoding="utf-8")
@@ -84,7 +89,8 @@ def test_terraform_cannot_encrypt(
     (dev / "infrastructure/secrets.sops.yaml").write_text(
         "state_encryption_passphrase: ENC[AES256_GCM,data:x]\n", encoding="utf-8"
     )
-    done = talops("configure", "--no-init", "-C", dev)
-    assert done.code == 1
-    assert "Terraform cannot encrypt states" in done.err
-    assert not (dev / "infrastructure/02-platforms").exists()
+    assert talops("configure", "--no-init", "-C", dev).code == 0
+    assert (dev / "infrastructure/02-platforms").exists()
+    toolchain = Toolchain(os.environ)
+    for encrypted, words in ((True, "tofu is not here yet"), (False, "terraform 1.11.4")):
+        assert asyncio.run(tools.look(toolchain, encrypted=encrypted))[0].what == words

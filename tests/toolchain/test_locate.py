@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.toolchain.conftest import put
 
+from talops.errors import ToolError
 from talops.toolchain import locate
 from talops.toolchain.engine import ensure_engine, find_engine
 from talops.toolchain.install import Toolchain
@@ -65,6 +66,17 @@ async def test_engine(tmp_path: Path, programs: dict[str, str], engine: str | No
     chain = Toolchain({"PATH": str(tmp_path / "bin")}, cache=tmp_path / "cache")
     found = await find_engine(chain)
     assert (found.name if found else None) == engine
+
+
+async def test_terraform_does_not_stand_in_where_states_are_encrypted(tmp_path: Path) -> None:
+    """What is fetched then is tofu; a Terraform that is asked for by name is refused in words."""
+    path = put(tmp_path / "bin", "terraform", '#!/bin/sh\necho "Terraform v1.13.0"\n')
+    chain = Toolchain({"PATH": str(tmp_path / "bin")}, cache=tmp_path / "cache")
+    assert await find_engine(chain, encrypted=True) is None
+    for wanted in ("terraform", str(path)):
+        assert (await ensure_engine(chain, wanted)).name == "terraform"
+        with pytest.raises(ToolError, match="Terraform cannot encrypt states"):
+            await ensure_engine(chain, wanted, encrypted=True)
 
 
 async def test_engine_by_path(tmp_path: Path) -> None:

@@ -79,28 +79,12 @@ def _at_hand(credentials: Mapping[str, Secret]) -> bool:
 
 
 def _wanted(directory: Path) -> dict[str, str]:
-    from talops.inventory.encryption import passphrase_at_hand
     from talops.stages.configure import wanted_files
 
     cluster = load_or_report(directory)
     if cluster.proxmox is None:
         note("bare metal: no OpenTofu files to render")
-    elif passphrase_at_hand(cluster, directory):
-        asyncio.run(_refuse_terraform())
     return wanted_files(cluster, directory)
-
-
-async def _refuse_terraform() -> None:
-    from talops.toolchain.engine import find_engine
-    from talops.toolchain.install import Toolchain
-
-    engine = await find_engine(Toolchain(os.environ))
-    if engine and engine.name == "terraform":
-        raise TalopsError(
-            "state_encryption_passphrase is set, but Terraform cannot encrypt states",
-            where=str(engine.path),
-            hint="talops tools install tofu, or remove the passphrase: talops secrets edit",
-        )
 
 
 def _refuse_edited(planned: list[Change], *, force: bool) -> None:

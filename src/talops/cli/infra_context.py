@@ -86,6 +86,7 @@ def context(
     """The chosen layers with everything at hand; progress is shown while inside."""
     from talops.cli.infra_view import open_view
     from talops.cli.tools_progress import progress
+    from talops.inventory.encryption import passphrase_at_hand
     from talops.toolchain.engine import ensure_engine
     from talops.toolchain.install import Toolchain
 
@@ -93,8 +94,10 @@ def context(
     layers = choose(find_layers(root), wanted, root)
     cluster = inventory_of(root)
     credentials = credentials_of(cluster, root)
+    encrypted = cluster is not None and passphrase_at_hand(cluster, root)
     with progress() as emit:
-        engine = asyncio.run(ensure_engine(Toolchain(os.environ, emit=emit), program))
+        chain = Toolchain(os.environ, emit=emit)
+        engine = asyncio.run(ensure_engine(chain, program, encrypted=encrypted))
     with open_view(json=output is Format.JSON, out=sys.stdout, err=sys.stderr) as view:
         yield Context(root, tuple(layers), engine.path, view, cluster, credentials)
 

@@ -10,9 +10,9 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
-    from talops.pipeline.checks import Check
+    from talops.pipeline.checks import Check, Finding
     from talops.stages.checks.ground import Ground
     from talops.stages.site import Site
     from talops.statestore.backends.interface import StateBackend
@@ -32,14 +32,16 @@ def outside_checks(site: Site, *, strict: bool) -> list[Check]:
 
 
 def tool_checks(ground: Ground) -> list[Check]:
+    from talops.inventory.encryption import passphrase_at_hand
     from talops.pipeline.checks import Check
     from talops.stages.checks import inventory, tools
     from talops.toolchain.install import Toolchain
 
-    return [
-        Check("inventory", lambda: inventory.look(ground)),
-        Check("tools", lambda: tools.look(Toolchain(os.environ))),
-    ]
+    def look() -> Awaitable[list[Finding]]:
+        encrypted = passphrase_at_hand(ground.cluster, ground.root)
+        return tools.look(Toolchain(os.environ), encrypted=encrypted)
+
+    return [Check("inventory", lambda: inventory.look(ground)), Check("tools", look)]
 
 
 def _state_checks(site: Site, *, strict: bool) -> list[Check]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from talops.cli.secrets_context import Context
+    from talops.inventory.model import Cluster
     from talops.redaction import Secret
     from talops.stages.site import Site
 
@@ -32,7 +33,7 @@ def site_of(directory: Path, nodes: re.Pattern[str] | None = None) -> Site:
             cluster=cluster,
             root=root,
             sops=context.sops,
-            engine=await _engine(),
+            engine=await _engine(cluster, root),
             environment=dict(os.environ),
             credentials={**await _kept(context), **cluster.credentials},
             kubeconfig=_kubeconfig(root),
@@ -48,13 +49,16 @@ async def _kept(context: Context) -> dict[str, Secret]:
     return await Vault.of(context.sops).read()
 
 
-async def _engine() -> Path:
+async def _engine(cluster: Cluster, root: Path) -> Path:
     from talops.cli.tools_progress import progress
+    from talops.inventory.encryption import passphrase_at_hand
     from talops.toolchain.engine import ensure_engine
     from talops.toolchain.install import Toolchain
 
     with progress() as emit:
-        return (await ensure_engine(Toolchain(os.environ, emit=emit))).path
+        chain = Toolchain(os.environ, emit=emit)
+        encrypted = passphrase_at_hand(cluster, root)
+        return (await ensure_engine(chain, encrypted=encrypted)).path
 
 
 def _kubeconfig(root: Path) -> Path:

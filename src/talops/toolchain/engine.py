@@ -32,15 +32,34 @@ async def find_terraform(environment: Mapping[str, str]) -> Found | None:
     return Found("terraform", version.show(number), Path(path), "path")
 
 
-async def find_engine(toolchain: Toolchain) -> Found | None:
-    """Tofu on PATH or in the cache, else a fitting terraform; nothing is fetched."""
-    return await toolchain.find("tofu") or await find_terraform(toolchain.environment)
+async def find_engine(toolchain: Toolchain, *, encrypted: bool = False) -> Found | None:
+    """Tofu on PATH or in the cache, else a terraform that can do the same; nothing is fetched.
+
+    `encrypted`: states are, and Terraform cannot do that.
+    """
+    tofu = await toolchain.find("tofu")
+    if tofu or encrypted:
+        return tofu
+    return await find_terraform(toolchain.environment)
 
 
-async def ensure_engine(toolchain: Toolchain, wanted: str | None = None) -> Found:
+async def ensure_engine(
+    toolchain: Toolchain, wanted: str | None = None, *, encrypted: bool = False
+) -> Found:
     """The engine. `wanted` names one: `tofu`, `terraform`, or the path of either."""
     if wanted is None:
-        return await find_engine(toolchain) or await toolchain.ensure("tofu")
+        return await find_engine(toolchain, encrypted=encrypted) or await toolchain.ensure("tofu")
+    found = await _named(toolchain, wanted)
+    if encrypted and found.name == "terraform":
+        raise ToolError(
+            "state_encryption_passphrase is set, and Terraform cannot encrypt states",
+            where=str(found.path),
+            hint="use tofu (talops fetches it), or drop the passphrase: talops secrets edit",
+        )
+    return found
+
+
+async def _named(toolchain: Toolchain, wanted: str) -> Found:
     if wanted == "tofu":
         return await toolchain.ensure("tofu")
     if wanted == "terraform":

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 NEEDED = ("sops",)
 
 
-async def look(toolchain: Toolchain) -> list[Finding]:
-    found = await asyncio.gather(find_engine(toolchain), *map(toolchain.find, NEEDED))
+async def look(toolchain: Toolchain, *, encrypted: bool) -> list[Finding]:
+    engine = find_engine(toolchain, encrypted=encrypted)
+    found = await asyncio.gather(engine, *map(toolchain.find, NEEDED))
     return judge(dict(zip(("tofu", *NEEDED), found, strict=True)))
 
 
