@@ -84,6 +84,9 @@ async def _build(call: Call, task: Task, config: dict[str, Any]) -> None:
                 if volume:
                     made.append(volume)
             await task.step("config")
+            if config.get("tags") and not call.is_root:
+                # On the VM itself: it joins its pool only afterwards.
+                call.need(f"/vms/{vmid}", "VM.Config.Options")
         except (PveError, CancelledError) as error:
             disks.free_all(pve.storages, made)
             if isinstance(error, PveError):
