@@ -95,3 +95,48 @@ def inventories(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
         ),
     }
     return cluster, {"nodes": draw(nodes(network, planes + workers, planes))}
+
+
+@st.composite
+def rich_inventories(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same, with more of what ends up in a machine config."""
+    cluster, nodes = draw(inventories())
+    cluster |= draw(
+        maybe(
+            cni=st.sampled_from(["flannel", "none", {"name": "cilium", "kube_proxy": False}]),
+            registry_mirrors=st.just(
+                {"docker.io": ["https://m.example", "https://n.example:5000"]}
+            ),
+            allow_scheduling_on_control_planes=st.booleans(),
+            cluster_api_tls_sans=st.lists(
+                st.sampled_from(["api.example", "10.99.0.1", "fd00::1"]), unique=True
+            ),
+            node_ntp_servers=st.just(["time.example", "10.99.0.2"]),
+            cluster_pod_cidr=st.sampled_from(["10.244.0.0/16", "172.20.0.0/14"]),
+            cluster_svc_cidr=st.sampled_from(["10.96.0.0/16", "192.168.128.0/20"]),
+            patches=st.just([{"machine": {"sysctls": {"vm.max_map_count": "262144"}}}]),
+            worker_patches=st.just(
+                [{"apiVersion": "v1alpha1", "kind": "WatchdogTimerConfig", "device": "/dev/wd"}]
+            ),
+        )
+    )
+    for index, node in enumerate(nodes["nodes"]):
+        more = draw(
+            maybe(
+                mac_addr=st.just(f"BC:24:11:00:00:{index:02X}"),
+                labels=st.dictionaries(
+                    st.sampled_from(["zone", "example.org/rack"]), st.sampled_from(["", "a-1.b_2"])
+                ),
+                taints=st.sampled_from([["gpu=yes:NoSchedule"], ["a:NoExecute", "b=:NoSchedule"]]),
+                disk=st.sampled_from(
+                    [
+                        "/dev/nvme0n1",
+                        "S3Z9-1",
+                        {"size": ">= 100GB", "type": "nvme"},
+                        {"wwid": "eui.1"},
+                    ]
+                ),
+            )
+        )
+        node.update(more)
+    return cluster, nodes

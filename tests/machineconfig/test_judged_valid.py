@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from tests.inventory.strategies import inventories
+from tests.inventory.strategies import rich_inventories
 from tests.oracle.judges import JUDGES
 
 from talops.inventory.load import load
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
 GOLDENS = sorted((Path(__file__).parent / "golden").rglob("*.yaml"))
-RANDOM_INVENTORIES = 500
+RANDOM_INVENTORIES, PARTS = 500, 4
 
 pytestmark = pytest.mark.slow
 
@@ -54,28 +54,28 @@ def test_goldens(
     assert oracle(minor).complaints(yamltext.dump_all(documents)) == []
 
 
-@pytest.mark.parametrize("contract", list(Contract))
-@seed(int(os.environ["SEED"]))
-@settings(
-    max_examples=RANDOM_INVENTORIES,
-    database=None,
-    phases=[Phase.generate, Phase.shrink],
-    suppress_health_check=list(HealthCheck),
-)
-@given(pair=inventories())
-def test_random_inventories(
-    pair: tuple[dict[str, Any], dict[str, Any]],
-    contract: Contract,
-    bundle: Bundle,
-    oracle: Callable[[str], Oracle],
-) -> None:
-    """Whatever the inventory asks for, as long as talops has no objection."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for file, content in zip(("cluster.yaml", "nodes.yaml"), pair, strict=True):
-            (folder / file).write_text(json.dumps(content), encoding="utf-8")
-        cluster = load(folder).require()
-        assert complaints(cluster, contract, bundle, oracle, folder) == {}
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_inventories(part: int, bundle: Bundle, oracle: Callable[[str], Oracle]) -> None:
+    """Whatever the inventory asks for, as long as talops has no objection, for every contract."""
+
+    @seed(int(os.environ["SEED"]) * PARTS + part)
+    @settings(
+        max_examples=RANDOM_INVENTORIES // PARTS,
+        database=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(pair=rich_inventories())
+    def judged(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for file, content in zip(("cluster.yaml", "nodes.yaml"), pair, strict=True):
+                (folder / file).write_text(json.dumps(content), encoding="utf-8")
+            cluster = load(folder).require()
+            for contract in Contract:
+                assert complaints(cluster, contract, bundle, oracle, folder) == {}
+
+    judged()
 
 
 def readable(cluster: Cluster, contract: Contract) -> Cluster:
