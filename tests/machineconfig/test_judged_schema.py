@@ -13,7 +13,7 @@ from talops.machineconfig import yamltext
 from talops.machineconfig.contract import Contract
 from talops.machineconfig.identity import MAIN_KIND
 from talops.machineconfig.schema.cluster import MAIN
-from talops.machineconfig.schema.documents import KINDS
+from talops.machineconfig.schema.documents import KINDS, KINDS_OF_1_14, SINCE
 from talops.machineconfig.schema.types import (
     ListOf,
     Lists,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tests.oracle.asking import Oracle
 
 Shape = dict[str, Any]
-SCHEMA = {MAIN_KIND: MAIN, **KINDS}
+SCHEMA = {MAIN_KIND: MAIN, **KINDS, **KINDS_OF_1_14}
 # Which library knows the newest fields; the older one must know all others.
 LIBRARIES = sorted({JUDGES[contract] for contract in Contract})
 # Go types that read a text or a number themselves, or that are one to whoever writes a config.
@@ -40,8 +40,6 @@ ONE_VALUE = {
     *("meta.URL", "network.PortRange", "x509.PEMEncodedCertificateAndKey"),
 }
 
-# Replaced since Talos 1.14, added to before; talops adds.
-CHANGED = {"ResolverConfig.searchDomains.domains"}
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +57,26 @@ def test_fields(kind: str, oracle: Callable[[str], Oracle]) -> None:
     """No field is missing, none is made up, each is of the right kind and merged by its rule."""
     found = [shape for library in LIBRARIES if (shape := shapes(oracle(library)).get(kind))]
     assert sorted(set(problems(SCHEMA[kind], found, kind))) == []
+
+
+def test_since_when(oracle: Callable[[str], Oracle]) -> None:
+    """The kinds and fields of 1.14 are known from there on; all others are older."""
+    older, newer = (shapes(oracle(library)) for library in LIBRARIES)
+    kinds = set(newer) - set(older)
+    fields = {
+        path
+        for kind in older
+        for path in _paths(newer[kind], kind) - _paths(older[kind], kind)
+        if path.rpartition(".")[0] in {kind} | _paths(older[kind], kind)
+    }
+    assert kinds | fields == {place for place, since in SINCE.items() if since is Contract.V1_14}
+
+
+def _paths(shape: Shape, path: str) -> set[str]:
+    """Every field, those of a list's items without a number."""
+    below = [(f"{path}.{name}", inner) for name, inner in shape.get("fields", {}).items()]
+    inner = _paths(shape["item"], path) if isinstance(shape.get("item"), dict) else set()
+    return inner.union({place for place, _ in below}, *(_paths(one, at) for at, one in below))
 
 
 def shapes(oracle: Oracle) -> dict[str, Shape]:
@@ -97,7 +115,7 @@ def _fields(ours: Struct, theirs: list[Shape], path: str) -> Iterator[str]:
 
 
 def _rule(ours: ListOf, shape: Shape, path: str) -> Iterator[str]:
-    if (ours.rule is Lists.REPLACE) != shape.get("replace", False) and path not in CHANGED:
+    if (ours.rule is Lists.REPLACE) != shape.get("replace", False):
         yield f"{path}: is it replaced?"
     if bool(ours.key) != shape.get("merges", False):
         yield f"{path}: are its items matched?"

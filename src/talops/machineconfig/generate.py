@@ -38,5 +38,5 @@ def generate(cluster: ClusterRequest, node: NodeRequest, bundle: Bundle) -> Mach
     role = cluster.control_plane_patches if node.control_plane else cluster.worker_patches
     patches = [*cluster.patches, *role, *node.patches]
     patch_shape.check(documents, patches, cluster.contract)
-    patched = apply_patches(documents, patches)
+    patched = apply_patches(documents, patches, cluster.contract)
     return MachineConfig(node.name, node.control_plane, tuple(patched))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from talops.machineconfig.schema.cluster import MAIN
-from talops.machineconfig.schema.documents import KINDS
+from talops.machineconfig.schema.documents import KINDS, KINDS_OF_1_14
 
 if TYPE_CHECKING:
+    from talops.machineconfig.contract import Contract
     from talops.machineconfig.schema.types import Struct
 
 MAIN_KIND = "v1alpha1"
@@ -37,6 +38,9 @@ def identify(document: dict[str, Any]) -> Identity:
     return Identity(str(document.get("apiVersion") or ""), kind, name)
 
 
-def fields_of(identity: Identity) -> Struct | None:
-    """None: a kind that talops does not know."""
-    return MAIN if identity.is_main else KINDS.get(identity.kind)
+def fields_of(identity: Identity, contract: Contract | None = None) -> Struct | None:
+    """None: a kind that talops does not know. The contract tells how they are merged."""
+    if identity.is_main:
+        return MAIN
+    newer = KINDS_OF_1_14 if contract and contract.splits_documents else {}
+    return newer.get(identity.kind) or KINDS.get(identity.kind)

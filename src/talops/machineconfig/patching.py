@@ -14,6 +14,8 @@ from talops.machineconfig.request import Patch
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from talops.machineconfig.contract import Contract
+
 
 def parse_patch(text: str, *, where: str) -> Patch:
     return make_patch(yamltext.load_all(text, where=where), where=where)
@@ -70,22 +72,24 @@ def _rest(document: dict[str, Any], where: str) -> dict[str, Any] | None:
 
 
 def apply_patches(
-    documents: list[dict[str, Any]], patches: Iterable[Patch]
+    documents: list[dict[str, Any]], patches: Iterable[Patch], contract: Contract | None = None
 ) -> list[dict[str, Any]]:
     """Documents of equal kind and name are merged, others are added at the end."""
     result = {identify(document): document for document in documents}
     for patch in patches:
         for document in patch.documents:
             try:
-                _apply(result, document)
+                _apply(result, document, contract)
             except TalopsError as error:
                 raise TalopsError(error.what, where=patch.where, hint=error.hint) from None
     return list(result.values())
 
 
-def _apply(result: dict[Identity, dict[str, Any]], document: dict[str, Any]) -> None:
+def _apply(
+    result: dict[Identity, dict[str, Any]], document: dict[str, Any], contract: Contract | None
+) -> None:
     identity = identify(document)
-    fields = fields_of(identity)
+    fields = fields_of(identity, contract)
     if fields is None:
         raise TalopsError(f'"{identity.kind}" "{identity.api_version}": not registered')
     deletions, rest = deletion.split(document)

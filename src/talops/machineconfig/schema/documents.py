@@ -270,6 +270,10 @@ KINDS: dict[str, Struct] = {
         for kind, fields in (_UNNAMED | documents_1_14.UNNAMED).items()
     },
 }
+# Kinds that Talos 1.14 merges by other rules.
+_RESOLVER = KINDS["ResolverConfig"]
+_SEARCH = struct(domains=ListOf(TEXT, Lists.REPLACE), disableDefault=FLAG)
+KINDS_OF_1_14 = {"ResolverConfig": Struct({**_RESOLVER.fields, "searchDomains": _SEARCH})}
 _NEW_IN_1_13 = (
     "BlackholeRouteConfig",
     "EnvironmentConfig",

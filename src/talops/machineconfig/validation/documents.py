@@ -164,7 +164,10 @@ def _one_link_per_name(view: View) -> Iterator[str]:
     for document in view.others:
         if document["kind"] not in _LINK_KINDS:
             continue
-        name = str(document.get("name"))
-        if name in owners:
-            yield f"conflicting documents: {owners[name]}/{name} and {document['kind']}/{name}"
-        owners[name] = document["kind"]
+        names = [str(document.get("name"))]
+        if document["kind"] == "VethConfig":  # which makes two links
+            names.append(str(at(document, "peer.name") or ""))
+        for name in names:
+            if name in owners:
+                yield f"conflicting documents: {owners[name]}/{name} and {document['kind']}/{name}"
+            owners[name] = document["kind"]
