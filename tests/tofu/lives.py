@@ -271,6 +271,17 @@ def take_away(world: World, path: str, privilege: str) -> None:
     pve.store.commit()
 
 
+def give_back(world: World, path: str, privilege: str) -> None:
+    """What `take_away` took."""
+    (pve,) = world.proxmox.hypervisors.values()
+    for entry in [e for e in pve.acl.values() if e["path"] == path]:
+        if entry["roleid"].startswith("Less"):
+            privileges = {*pve.rights.role(entry["roleid"]), privilege}
+            pve.roles.put(entry["roleid"], {"roleid": entry["roleid"], "privs": sorted(privileges)})
+    pve.rights.changed()
+    pve.store.commit()
+
+
 @dataclass(frozen=True)
 class Kind:
     """A site, the host it is for, and what happens in its life."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.tofu.lives import KINDS, begun
+from tests.tofu.lives import KINDS, begun, give_back
 
 from talops.errors import TalopsError
 from talops.proxmox.check import findings, look
@@ -36,6 +36,23 @@ async def test_the_prepared_token_lives_a_whole_life(
         # The template is still to be built.
         assert [each for each in found if each.rule != "template"] == []
         await KINDS[kind].live(life)
+
+
+async def test_what_a_missing_right_left_half_made_is_repaired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, programs: Programs
+) -> None:
+    """Recorded from a real host: VMs are created and started, then their disks cannot be read, and
+    the state keeps them tainted, without the slots of their disks.
+    """
+    right = ("/storage/local-lvm", "Datastore.Audit")
+    async with begun(tmp_path, KINDS["clones"], monkeypatch, programs, right) as life:
+        await life.build_template()
+        for _ in range(2):
+            with pytest.raises(TalopsError, match=r"Datastore\.Audit"):
+                await life.apply()
+        give_back(life.world, *right)
+        await life.apply()
+        assert sorted(life.home.vms) == ["demo-cp-1", "demo-w-1"]
 
 
 @pytest.mark.chaos
