@@ -140,7 +140,7 @@ async def _too_large(scene: Scene) -> None:
     text = f"apiVersion: v1\nkind: Secret\nstringData: {{a: {secrets.token_hex(600_000)}}}\n"
     file.write_text(await scene.sops.encrypt(text, file))
     error = await refused(scene)
-    assert "at most 1048576 bytes" in error.what
+    assert "the limit is 1048576" in error.what
     assert error.where == "kubernetes/apps/hello/large.sops.yaml"
     file.unlink()
 
