@@ -31,9 +31,10 @@ KEPT = {"apiVersion", "kind", "name", "version", "debug"}
 JSON_PATCH = '[{"op": "add", "path": "/machine/token", "value": "x"}]'
 # Compared as Talos writes it, whatever was written before.
 UNCOMPARABLE = {"permissions", "persistentKeepaliveInterval"}
-# Talos 1.13 cannot merge these at all: it stumbles over its own type for networks.
-UNMERGEABLE = {"RoutingRuleConfig"}
-# Nor this, where both sides have it: it stumbles over its own type for conditions.
+# The first cannot be merged by Talos 1.13: it stumbles over its own type for networks. Two of the
+# second would have to be peers of each other.
+UNMERGEABLE = {"RoutingRuleConfig", "VethConfig"}
+# Nor can this, where both sides have it: it stumbles over its own type for conditions.
 UNMERGEABLE_FIELD = (MAIN_KIND, "machine", "install", "diskSelector", "size")
 
 
@@ -57,7 +58,7 @@ class Maker:
 
     def value(self, kind: Type, path: Place) -> Any:
         if self.rng.random() < self.wild and len(path) > 1:
-            return self.rng.choice(_misfits(kind)[path[-1] == "[]" :])
+            return self.rng.choice(_misfits(kind)[path[-1] in {"[]", "*"} :])
         if isinstance(kind, Word):
             return self.rng.choice([kind.zero, *self.vocabulary.words(path, Scalar.ANY)])
         if isinstance(kind, Scalar):
@@ -106,7 +107,7 @@ class Maker:
 
 def _misfits(kind: Type) -> list[Any]:
     """Values of another kind; which texts fit a text's place is another question."""
-    if kind in (Scalar.NUMBER, Scalar.COUNT, Scalar.FLAG):
+    if kind in (Scalar.NUMBER, Scalar.COUNT, Scalar.FLAG, Scalar.SWITCH):
         return [None, "wild", ["wild"], {"wild": "wild"}]
     if isinstance(kind, Scalar | Word):
         return [None, ["wild"], {"wild": "wild"}]

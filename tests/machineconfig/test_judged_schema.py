@@ -127,7 +127,7 @@ def _fits(ours: Type, shape: Shape) -> bool:
     rules = {
         "free": ours is (Special.NEWEST if shape.get("replace") else Special.FREE),
         "text": ours is Scalar.TEXT,
-        "flag": ours is Scalar.FLAG,
+        "flag": ours in (Scalar.FLAG, Scalar.SWITCH),
         "number": ours is (Scalar.COUNT if count else Scalar.NUMBER)
         or (own_type and not count and _is_one_value(ours)),
         "own": _is_one_value(ours) or isinstance(ours, ListOf),

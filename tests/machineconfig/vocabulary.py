@@ -26,6 +26,7 @@ TEXTS = (
     *("accept", "block", "tcp", "udp", "icmp", "unicast", "blackhole", "main", "balance-rr"),
     *("802.3ad", "layer2", "layer3+4", "slow", "fast", "bandwidth", "always", "all", "any"),
     *("active", "802.1q", "802.1ad", "on", "better", "failure", "partition", "disk", "directory"),
+    *("raid1", "raid5", "linear", "Do53", "DoT", "DoH", "thin", "zfs"),
     *("magic", "broadcast", "0o644", "0x1f", "80-90", "YWJj", "ZGVm", ">= 10GB", "memory > 1.0"),
 )
 NUMBERS = (1, 7, 100)
@@ -55,13 +56,14 @@ class Vocabulary:
     def _readable(self, path: Place, scalar: Scalar) -> Iterable[Any]:
         candidates: dict[Scalar, tuple[Any, ...]] = {
             Scalar.FLAG: (True, False),
+            Scalar.SWITCH: (True, False),
             Scalar.NUMBER: (*NUMBERS, 0),
             Scalar.COUNT: (*NUMBERS, 0),
             Scalar.TEXT: ("", *TEXTS),
             Scalar.ANY: ("", 0, 3, *TEXTS),
             Scalar.LAST: ("", *TEXTS),
             Scalar.BYTES: ("", *TEXTS),
-            Scalar.SIZE: ("", 0, *TEXTS),
+            Scalar.SIZE: (0, *TEXTS),
         }
         found = 0
         for word in candidates[scalar]:

@@ -1,8 +1,8 @@
 """Whole lives of a site under a token that `host prepare` made: all three layers, real provider.
 
-What breaks a life without one of the token's rights is what Proxmox checks in some call of it. That
-the lab checks the same is held against recorded refusals of Proxmox VE 9.2
-(tests/lab/proxmox/test_visible.py) and against the `permissions` of Proxmox' own API schema with the
+What breaks a life without one of the token's rights is what Proxmox checks in some call of it.
+That the lab checks the same is held against recorded refusals of Proxmox VE 9.2
+(tests/lab/proxmox/test_visible.py) and the `permissions` of Proxmox' own API schema, with the
 checks inside its handlers (tests/proxmox/test_real_checks.py).
 """
 

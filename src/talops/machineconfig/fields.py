@@ -89,6 +89,7 @@ _EXPECTED = {
     Scalar.NUMBER: "a whole number",
     Scalar.COUNT: "a whole number",
     Scalar.FLAG: "true or false",
+    Scalar.SWITCH: "true or false",
     Scalar.ANY: "a text or a number",
     Scalar.LAST: "a text or a number",
     Scalar.SIZE: "a text or a number",
@@ -98,7 +99,7 @@ _EXPECTED = {
 
 def _fits(value: Any, kind: Scalar) -> bool:
     if isinstance(value, bool):
-        return kind is Scalar.FLAG
+        return kind in {Scalar.FLAG, Scalar.SWITCH}
     if isinstance(value, (int, float)):
         # Talos reads a bare number where it wants a text; 1.30 would lose its zero on the way here.
         return kind in _NUMBERS or (kind in _TEXTS and isinstance(value, int))

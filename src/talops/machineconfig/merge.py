@@ -77,7 +77,8 @@ def _forgetting(
     for key, kind in fields.items():
         if right.get(key) is not None or key not in merged:
             continue
-        if kind is Scalar.LAST:
+        # A flag is left alone where its whole section is not there, a selector is not.
+        if kind is Scalar.LAST or (kind is Scalar.SWITCH and right):
             del merged[key]
         elif isinstance(kind, Struct) and isinstance(merged[key], dict):
             merged[key] = _forgetting(dict(merged[key]), {}, kind.fields)

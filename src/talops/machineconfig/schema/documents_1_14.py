@@ -5,9 +5,14 @@ from __future__ import annotations
 from talops.machineconfig.schema.types import (
     ANY,
     ARGS,
+    COUNT,
+    DURATION,
     FLAG,
     FREE,
+    LAST,
     NUMBER,
+    SIZE,
+    SWITCH,
     TEXT,
     TEXT_MAP,
     TEXTS,
@@ -16,11 +21,12 @@ from talops.machineconfig.schema.types import (
     Special,
     Struct,
     Type,
+    Word,
     struct,
 )
 
 NEWEST = Special.NEWEST
-_MATCH = struct(match=TEXT)
+_MATCH = struct(match=LAST)
 # Both are texts and merged one by one, unlike the pair of the main document.
 _CERTIFICATE = struct(cert=TEXT, key=TEXT)
 _TRUSTED: dict[str, Type] = {"issuingCA": _CERTIFICATE, "acceptedCAs": TEXTS}
@@ -34,7 +40,7 @@ _POD: dict[str, Type] = {
 _LINK: dict[str, Type] = {
     "up": FLAG,
     "mtu": NUMBER,
-    "addresses": ListOf(struct(address=TEXT, routePriority=NUMBER)),
+    "addresses": ListOf(struct(address=TEXT, routePriority=COUNT)),
     "routes": ListOf(
         struct(destination=TEXT, gateway=TEXT, source=TEXT, metric=NUMBER, mtu=NUMBER, table=ANY)
     ),
@@ -46,8 +52,8 @@ _NEIGHBOR = struct(
     peerASN=NUMBER,
     localASN=NUMBER,
     passive=FLAG,
-    holdTime=ANY,
-    bfd=struct(transmitInterval=ANY, receiveInterval=ANY, detectMultiplier=NUMBER),
+    holdTime=DURATION,
+    bfd=struct(transmitInterval=DURATION, receiveInterval=DURATION, detectMultiplier=NUMBER),
 )
 _CONTAINER_MOUNT = struct(
     userVolume=struct(name=TEXT, destination=TEXT, options=TEXTS),
@@ -75,11 +81,11 @@ NAMED: dict[str, dict[str, Type]] = {
         "entrypoint": TEXTS,
         "args": TEXTS,
         "workingDir": TEXT,
-        "runAs": struct(uid=NUMBER, gid=NUMBER),
+        "runAs": struct(uid=COUNT, gid=COUNT),
         "environment": TEXTS,
         "mounts": ListOf(_CONTAINER_MOUNT),
         "security": struct(
-            profile=TEXT, capabilities=struct(add=TEXTS, drop=TEXTS), machinedAccess=FLAG
+            profile=TEXT, capabilities=struct(add=TEXTS, drop=TEXTS), machinedAccess=SWITCH
         ),
         "network": struct(mode=TEXT),
         "resources": struct(limits=struct(cpu=TEXT, memory=TEXT)),
@@ -87,7 +93,12 @@ NAMED: dict[str, dict[str, Type]] = {
     },
     "DiscoveryServiceConfig": {"endpoint": TEXT},
     "EtcFileConfig": {"mode": ANY, "contents": TEXT},
-    "HTTPProbeConfig": {"interval": ANY, "failureThreshold": NUMBER, "url": TEXT, "timeout": ANY},
+    "HTTPProbeConfig": {
+        "interval": DURATION,
+        "failureThreshold": NUMBER,
+        "url": TEXT,
+        "timeout": DURATION,
+    },
     "KernelModuleConfig": {"parameters": TEXTS},
     "KubeAdmissionControlConfig": {"configuration": FREE},
     "KubeAuthorizerConfig": {"type": TEXT, "webhook": FREE},
@@ -95,14 +106,14 @@ NAMED: dict[str, dict[str, Type]] = {
     "KubeInlineManifestConfig": {"manifest": TEXT},
     "KubeStaticPodConfig": {"pod": NEWEST},
     "LVMLogicalVolumeConfig": {
-        "type": TEXT,
-        "mirrors": NUMBER,
-        "stripes": NUMBER,
-        "provisioning": struct(volumeGroup=TEXT, minSize=ANY, maxSize=ANY),
+        "type": Word("linear"),
+        "mirrors": COUNT,
+        "stripes": COUNT,
+        "provisioning": struct(volumeGroup=TEXT, minSize=LAST, maxSize=SIZE),
     },
     "LVMVolumeGroupConfig": {"provisioning": struct(volumeSelector=_MATCH)},
     "RAIDArrayConfig": {
-        "level": TEXT,
+        "level": Word("raid1"),
         "metadata": ANY,
         "provisioning": struct(volumeSelector=_MATCH),
     },
@@ -111,13 +122,13 @@ NAMED: dict[str, dict[str, Type]] = {
 UNNAMED: dict[str, dict[str, Type]] = {
     "CRIBaseRuntimeSpecConfig": {"overrides": NEWEST},
     "DiscoveryIdentityConfig": {"clusterID": TEXT, "clusterSecret": TEXT},
-    "FilesystemScrubConfig": {"interval": ANY},
-    "FilesystemTrimConfig": {"interval": ANY},
+    "FilesystemScrubConfig": {"interval": DURATION},
+    "FilesystemTrimConfig": {"interval": DURATION},
     "ImageCacheConfig": {"local": struct(enabled=FLAG)},
     "KubeAPIServerCAConfig": _TRUSTED,
     "KubeAPIServerConfig": {
         **_POD,
-        "apiPort": NUMBER,
+        "apiPort": COUNT,
         "certExtraSANs": TEXTS,
         "startupProbes": FLAG,
     },

@@ -15,6 +15,7 @@ class Scalar(Enum):
     NUMBER = auto()
     COUNT = auto()  # a number of which 0 is merged like any other
     FLAG = auto()  # merged even when it is false
+    SWITCH = auto()  # a flag that a later document without it turns off
     ANY = auto()  # a number or a text: sizes, ports, durations
     LAST = auto()  # like ANY, but a later document that does not say it takes it away
     BYTES = auto()  # a text of which "" is merged like any other
@@ -67,6 +68,7 @@ Type = Scalar | Special | Word | Struct | MapOf | ListOf
 
 TEXT, NUMBER, FLAG, ANY = Scalar.TEXT, Scalar.NUMBER, Scalar.FLAG, Scalar.ANY
 COUNT, LAST, BYTES, SIZE = Scalar.COUNT, Scalar.LAST, Scalar.BYTES, Scalar.SIZE
+SWITCH = Scalar.SWITCH
 DURATION = Word("0s")
 FREE, ARGS, PAIR = Special.FREE, Special.ARGS, Special.PAIR
 TEXTS = ListOf(TEXT)
