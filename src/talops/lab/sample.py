@@ -120,7 +120,11 @@ hypervisors:
   pci_mappings:
     - name: gpu0
       devices:
-        - {{node: {node}, path: "0000:01:00.0", id: "10de:2204", iommu_group: 14}}
+        - node: {node}
+          path: "0000:01:00.0"
+          id: "10de:2204"
+          iommu_group: 14
+          subsystem_id: "1458:403b"
 """
 _GPU_NODE = """\
     gpus: [gpu0]
