@@ -35,6 +35,7 @@ STAGES = {
     "provision": "change_started",
     "apply-config": "change_started",
     "bootstrap": "change_started",
+    "workers": "stage_started",
     "kubeconfig": "change_started",
     "addons": "change_started",
     "gitops": "change_started",
