@@ -19,6 +19,7 @@ from talops.lab.talos.stages import Stage
 from talops.talos.wire.machine_pb2 import (
     ApplyConfigurationRequest,
     BootstrapRequest,
+    EtcdMemberListRequest,
     EventsRequest,
     GenerateClientConfigurationRequest,
     LogsRequest,
@@ -90,6 +91,39 @@ async def test_bad_config_is_refused_in_maintenance(lab: Lab) -> None:
     assert status is Status.INVALID_ARGUMENT
     assert "bogusField: 1" in text
     assert lab.node("w-1").status.stage is Stage.MAINTENANCE
+
+
+async def test_a_part_of_a_config_is_taken_in_maintenance(lab: Lab) -> None:
+    """A real node takes documents without the main one there, as a trial and in earnest."""
+    await lab.start("cp-1")
+    await lab.listening("cp-1")
+    part = b"apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: early\nauto: off\n"
+    for dry in (True, False):
+        request = ApplyConfigurationRequest(data=part, dry_run=dry)
+        reply = await lab.maintenance("cp-1").ApplyConfiguration(request)
+        assert reply.messages[0].mode == ApplyConfigurationRequest.NO_REBOOT
+    assert lab.node("cp-1").status.stage is Stage.MAINTENANCE
+    assert lab.node("cp-1").hostname == "early"
+    await lab.configure("cp-1")
+    await lab.up("cp-1")
+    assert lab.node("cp-1").hostname == "cp-1"
+
+
+async def test_a_config_that_reboots_is_the_last_one(lab: Lab) -> None:
+    """Until the node is back it takes no other."""
+    await configured(lab)
+    lab.node("cp-1").reboots_for_config = True
+    request = ApplyConfigurationRequest(data=lab.files.config("controlplane", "cp-1"))
+    status, text = await refusal(lab.api("cp-1").ApplyConfiguration(request))
+    assert status is Status.FAILED_PRECONDITION
+    assert text.startswith("configuration was already applied and node is rebooting")
+
+
+async def test_members_are_waited_for(lab: Lab) -> None:
+    """A control plane that has not joined etcd answers only with the caller's deadline."""
+    await configured(lab)
+    with pytest.raises(TimeoutError):
+        await lab.api("cp-1").EtcdMemberList(EtcdMemberListRequest(), timeout=0.5)
 
 
 async def test_install_survives_a_power_cut(lab: Lab) -> None:

@@ -28,6 +28,7 @@ class EtcdSettings:
     name: str
     address: str
     ca: KeyPair
+    metrics_port: int | None = None
 
     @property
     def data(self) -> Path:
@@ -158,6 +159,8 @@ class EtcdMember:
             "unsafe-no-fsync": "true",
             "log-level": "warn",
         }
+        if settings.metrics_port:
+            flags["listen-metrics-urls"] = f"https://{settings.address}:{settings.metrics_port}"
         if initial_cluster:
             flags["initial-cluster"] = initial_cluster
         return [str(settings.binary), *(f"--{name}={value}" for name, value in flags.items())]

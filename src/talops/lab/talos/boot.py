@@ -44,7 +44,7 @@ class Boot:
         async with phase(node, "network"):
             self._load_persisted()
             self._set_addresses()
-        if node.config is None:
+        if node.in_maintenance:
             await self._maintenance()
         if not image.on_disk:
             await self._install()
@@ -116,7 +116,7 @@ class Boot:
         install = node.config.install
         disk = choose(install, node.devices)
         if disk is None:
-            wanted = install.get("disk") or install.get("diskSelector")
+            wanted = install.get("disk") or install.get("diskSelector") or install.get("diskMatch")
             names = ", ".join(d.path for d in node.devices)
             raise SequenceFailedError(f"no disk matches {wanted}; this machine has {names}")
         if node.faults.disk_full:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from talops.lab.kubernetes.pki import KeyPair, from_base64
+from talops.lab.talos import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,11 +30,16 @@ class MachineConfig:
 
     @functools.cached_property
     def machine(self) -> Document:
-        return (self.v1alpha1 or {}).get("machine") or {}
+        return fold.machine(self.documents) | ((self.v1alpha1 or {}).get("machine") or {})
 
     @functools.cached_property
     def cluster(self) -> Document:
-        return (self.v1alpha1 or {}).get("cluster") or {}
+        return fold.cluster(self.documents) | ((self.v1alpha1 or {}).get("cluster") or {})
+
+    @property
+    def unattended(self) -> bool:
+        """Whether a document of its own says how to install."""
+        return any(True for _ in self.of_kind("UnattendedInstallConfig"))
 
     def of_kind(self, kind: str) -> Iterator[Document]:
         return (d for d in self.documents if d.get("kind") == kind)

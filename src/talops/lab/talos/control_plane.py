@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from talops.lab.talos.node import Node
 
 _POLL = 0.2
+_METRICS_PORT, _METRICS_SINCE = 2383, 14
 _HEALTH_LIMIT = 60.0
 _READY_LIMIT = 120.0
 _LEAVE_LIMIT = 30.0
@@ -266,6 +267,7 @@ class ControlPlane:
                 name=node.hostname,
                 address=node.addresses[0],
                 ca=node.config.authority("etcd", "ca"),
+                metrics_port=_METRICS_PORT if node.minor >= _METRICS_SINCE else None,
             )
         )
 

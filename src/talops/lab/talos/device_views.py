@@ -17,14 +17,22 @@ if TYPE_CHECKING:
 
 # EPHEMERAL has what the others (and the boot partition, counted with META) leave.
 _VOLUMES = {"META": 2**30, "STATE": 100 * 2**20}
-_VOLUMES_14: dict[str, int] = {}
-_MORE_VOLUMES_SINCE = 14
+# Since 1.14 what lies on EPHEMERAL are volumes that may get a place of their own.
+_PROMOTABLE = {
+    "ETCD": ("/var/lib/etcd", "system_u:object_r:etcd_data_t:s0"),
+    "CRI": ("/var/lib/containerd", "system_u:object_r:containerd_state_t:s0"),
+    "KUBELET": ("/var/lib/kubelet", "system_u:object_r:kubelet_state_t:s0"),
+    "LOG": ("/var/log", "system_u:object_r:var_log_t:s0"),
+}
+_PROMOTABLE_SINCE = 14
 _MOUNTED = {
     "STATE": ("/system/state", "system_u:object_r:system_state_t:s0"),
     "EPHEMERAL": ("/var", "system_u:object_r:ephemeral_t:s0"),
 }
 _MODE, _SECTOR = 0o700, 512
-_MISSING, _READY, _PARTITION = 2, 6, 0
+_MISSING, _READY = 2, 6
+_PARTITION, _DIRECTORY = 0, 3
+_TYPES = {_PARTITION: "partition", _DIRECTORY: "directory"}
 
 
 def disks(node: Node) -> Iterator[Item]:
@@ -69,7 +77,10 @@ def _volumes(node: Node) -> Iterator[Item]:
     spec = spec_block_pb2.SystemDiskSpec(disk_id=name, dev_path=system)
     yield item(kinds.SYSTEM_DISK, "system-disk", spec, {"diskID": name, "devPath": system})
     whole = sum(device.size for device in node.devices if device.path == system)
-    sizes = _sizes(node.minor)
+    sizes = {**_VOLUMES, "EPHEMERAL": 0}
+    if node.minor >= _PROMOTABLE_SINCE:
+        for label in _PROMOTABLE:
+            yield _volume(label, {"phase": _READY}, {"phase": "ready"}, kind=_DIRECTORY)
     for index, (label, fixed) in enumerate(sizes.items(), start=1):
         size, place = fixed or max(whole - sum(sizes.values()), 0), f"{system}{index}"
         fields = {
@@ -92,8 +103,10 @@ def _volumes(node: Node) -> Iterator[Item]:
         yield _discovered(label, place, system, index, size)
 
 
-def _volume(label: str, fields: dict[str, Any], yaml: dict[str, Any]) -> Item:
-    target, security = _MOUNTED.get(label, ("", ""))
+def _volume(
+    label: str, fields: dict[str, Any], yaml: dict[str, Any], kind: int = _PARTITION
+) -> Item:
+    target, security = (_MOUNTED | _PROMOTABLE).get(label, ("", ""))
     mount = {"target_path": target, "selinux_label": security, "file_mode": _MODE}
     shown = {
         "targetPath": target,
@@ -105,8 +118,8 @@ def _volume(label: str, fields: dict[str, Any], yaml: dict[str, Any]) -> Item:
         kinds.VOLUMES,
         label,
         "block.VolumeStatusSpec",
-        {**fields, "type": _PARTITION, **({"mount_spec": mount} if target else {})},
-        {**yaml, "type": "partition", **({"mountSpec": shown} if target else {})},
+        {**fields, "type": kind, **({"mount_spec": mount} if target else {})},
+        {**yaml, "type": _TYPES[kind], **({"mountSpec": shown} if target else {})},
     )
     return dataclasses.replace(built_item, labels=(("talos.dev/system-volume", ""),))
 
@@ -142,7 +155,3 @@ def _discovered(label: str, place: str, disk: str, index: int, size: int) -> Ite
         "partition_label": label,
     }
     return built(kinds.DISCOVERED_VOLUMES, name, "block.DiscoveredVolumeSpec", fields, yaml)
-
-
-def _sizes(minor: int) -> dict[str, int]:
-    return {**_VOLUMES, **(_VOLUMES_14 if minor >= _MORE_VOLUMES_SINCE else {}), "EPHEMERAL": 0}

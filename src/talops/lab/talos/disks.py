@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import operator
 import re
@@ -87,7 +88,39 @@ def choose(install: Mapping[str, Any], devices: list[BlockDevice]) -> BlockDevic
             return device
         if selector and _matches(selector, device):
             return device
+        if install.get("diskMatch") and _selected(str(install["diskMatch"]), device):
+            return device
     return None
+
+
+# The parts of a selecting expression that configs use, joined by "and".
+_EQUAL = re.compile(r'disk\.(\w+) (==|!=) "(.*)"')
+_LINKED = re.compile(r'"(.*)" in disk\.symlinks')
+_GLOB = re.compile(r'glob\("(.*)", disk\.(\w+)\)')
+_FLAG = re.compile(r"(!?)disk\.(\w+)")
+_SIZED = re.compile(r"disk\.size (>=|<=|>|<|==) (\d+)u(?: \* (\w+))?")
+
+
+def _selected(expression: str, device: BlockDevice) -> bool:
+    return all(_holds(part.strip(), device) for part in expression.split("&&"))
+
+
+def _holds(part: str, device: BlockDevice) -> bool:
+    """An expression that the lab does not know selects nothing."""
+    own: dict[str, Any] = {**dataclasses.asdict(device), "dev_path": device.path}
+    own |= {"rotational": False, "wwid": "", "uuid": ""}
+    if found := _EQUAL.fullmatch(part):
+        return bool((own.get(found[1]) == found[3]) == (found[2] == "=="))
+    if found := _LINKED.fullmatch(part):
+        return found[1] == f"/dev/disk/by-id/{device.serial}"
+    if found := _GLOB.fullmatch(part):
+        return fnmatch.fnmatchcase(str(own.get(found[2], "")), found[1])
+    if found := _SIZED.fullmatch(part):
+        unit = _UNITS[(found[3] or "").lower().removesuffix("b")]
+        return _COMPARE[found[1]](device.size, int(found[2]) * unit)
+    if found := _FLAG.fullmatch(part):
+        return bool(own.get(found[2])) != bool(found[1])
+    return False
 
 
 def _matches(selector: Mapping[str, Any], device: BlockDevice) -> bool:

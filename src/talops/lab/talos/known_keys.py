@@ -118,9 +118,67 @@ _SINCE_1_13: dict[str, str] = {
     "VRFConfig": f"{_LINK} hardwareAddr links table",
     "VolumeConfig": f"{_SINCE_1_12['VolumeConfig']} mount",
 }
+_SINCE_1_14: dict[str, str] = {
+    "BGPInstanceConfig": "name vrf localASN routerID routeSource advertise multipath maxPaths"
+    " installRoutes importRoutes neighbors",
+    "CRIBaseRuntimeSpecConfig": "overrides",
+    "CRICustomizationConfig": "name content",
+    "ContainerConfig": "name image entrypoint args workingDir runAs environment mounts security"
+    " network resources dependsOn",
+    "DiscoveryIdentityConfig": "clusterID clusterSecret",
+    "DiscoveryServiceConfig": "name endpoint",
+    "EtcFileConfig": "name mode contents",
+    "FilesystemScrubConfig": "interval",
+    "FilesystemTrimConfig": "interval",
+    "HTTPProbeConfig": "name interval failureThreshold url timeout",
+    "ImageCacheConfig": "local",
+    "KernelModuleConfig": "name parameters",
+    "KubeAPIServerCAConfig": "issuingCA acceptedCAs",
+    "KubeAPIServerConfig": "image extraArgs env resources apiPort certExtraSANs startupProbes",
+    "KubeAdmissionControlConfig": "name configuration",
+    "KubeAggregatorCAConfig": "issuingCA acceptedCAs",
+    "KubeAuditPolicyConfig": "configuration",
+    "KubeAuthenticationConfig": "configuration",
+    "KubeAuthorizerConfig": "name type webhook",
+    "KubeClusterConfig": "clusterName endpoint",
+    "KubeControllerManagerConfig": "enabled image extraArgs env resources",
+    "KubeCoreDNSConfig": "enabled image",
+    "KubeCredentialProviderConfig": "configuration",
+    "KubeEtcdEncryptionConfig": "config",
+    "KubeExternalManifestConfig": "name headers url",
+    "KubeFlannelCNIConfig": "backendType backendPort backendMTU backendExtraConfig resources"
+    " extraArgs kubeNetworkPoliciesEnabled",
+    "KubeInlineManifestConfig": "name manifest",
+    "KubeNetworkConfig": "dnsDomain podSubnets serviceSubnets nodeCIDRMaskSizeIPv4"
+    " nodeCIDRMaskSizeIPv6",
+    "KubeNodeConfig": "skipNodeRegistration registerWithFQDN nodeIP labels annotations taints",
+    "KubePrismConfig": "port tlsServerName",
+    "KubeProxyConfig": "enabled image mode config extraArgs resources",
+    "KubeSchedulerConfig": "enabled config image extraArgs env resources",
+    "KubeServiceAccountConfig": "issuer accepted",
+    "KubeStaticPodConfig": "name pod",
+    "KubeTalosAPIAccessConfig": "allowedRoles allowedKubernetesNamespaces",
+    "KubeletConfig": "image config extraArgs clusterDNS defaultRuntimeSeccompProfileEnabled",
+    "LVMLogicalVolumeConfig": "name type mirrors stripes provisioning",
+    "LVMVolumeGroupConfig": "name provisioning",
+    "RAIDArrayConfig": "name level metadata provisioning",
+    "SecurityProfileConfig": "workloadIsolation",
+    "SysctlConfig": "params",
+    "SysfsConfig": "params",
+    "UdevRulesConfig": "rules",
+    "UnattendedInstallConfig": "reboot installer provisioning",
+    "VethConfig": "name peer up mtu addresses routes multicast",
+    "DHCPv4Config": f"{_SINCE_1_12['DHCPv4Config']} ignoreRoutes",
+    "ExistingVolumeConfig": f"{_SINCE_1_12['ExistingVolumeConfig']} scrub trim",
+    "ResolverConfig": f"{_SINCE_1_12['ResolverConfig']} hostDNS",
+    "UserVolumeConfig": f"{_SINCE_1_13['UserVolumeConfig']} scrub trim",
+    "VolumeConfig": f"{_SINCE_1_13['VolumeConfig']} filesystem scrub trim",
+}
 
 
 def documents(minor: int) -> dict[str, Known]:
     """The kinds of documents that Talos 1.`minor` has registered."""
-    texts = {**_SINCE_1_12, **(_SINCE_1_13 if minor >= 13 else {})}  # noqa: PLR2004
+    texts = dict(_SINCE_1_12)
+    for since, more in ((13, _SINCE_1_13), (14, _SINCE_1_14)):
+        texts |= more if minor >= since else {}
     return {kind: _keys(f"apiVersion kind {text}") for kind, text in texts.items()}

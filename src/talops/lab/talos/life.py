@@ -128,6 +128,8 @@ class Life:
             if wish.partitions:
                 if "STATE" in wish.partitions:
                     store.wipe_state()
+                if "ETCD" in wish.partitions:
+                    store.wipe_etcd()
                 if "EPHEMERAL" in wish.partitions:
                     store.wipe_ephemeral()
             elif wish.system_disk:

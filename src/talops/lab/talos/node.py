@@ -61,6 +61,7 @@ class Node:
         self.boot_id = ""
         self.booted_at = 0.0
         self.bootstrap_allowed = False
+        self.reboots_for_config = False  # an applied config makes it reboot, and takes no other
         self.rollback: asyncio.TimerHandle | None = None
         # Those that this boot made for its own programs, by what they are for.
         self.certificates: dict[str, KeyPair] = {}
@@ -131,6 +132,7 @@ class Node:
         self.config = None
         self.config_arrived = asyncio.Event()
         self.bootstrap_allowed = False
+        self.reboots_for_config = False
         self.rollback = None
         self.certificates = {}
         self.publish()

@@ -76,8 +76,11 @@ class MachineStore:
     def wipe_state(self) -> None:
         self._config.unlink(missing_ok=True)
 
-    def wipe_ephemeral(self) -> None:
+    def wipe_etcd(self) -> None:
         shutil.rmtree(self.etcd, ignore_errors=True)
+
+    def wipe_ephemeral(self) -> None:
+        self.wipe_etcd()
         shutil.rmtree(self.kubernetes, ignore_errors=True)
         self.recovery.unlink(missing_ok=True)
 

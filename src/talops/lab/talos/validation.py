@@ -35,7 +35,7 @@ def _v1alpha1(config: MachineConfig, *, must_install: bool) -> list[str]:
     elif not config.endpoint:
         found.append("cluster controlplane endpoint is required")
     install = config.install
-    if must_install and not install.get("disk") and not install.get("diskSelector"):
+    if must_install and not {"disk", "diskSelector", "diskMatch"} & install.keys():
         found.append("either install disk or diskSelector should be defined")
     return [*found, *_security(config)]
 
@@ -58,6 +58,9 @@ def _security(config: MachineConfig) -> list[str]:
 
 
 def _conflicts(config: MachineConfig) -> list[str]:
+    own = config.v1alpha1 or {}
+    if config.unattended and (own.get("machine") or {}).get("install"):
+        return ["install instructions are already set in v1alpha1 config"]
     named = (config.machine.get("network") or {}).get("hostname")
     if named and any(True for _ in config.of_kind("HostnameConfig")):
         return ["static hostname is already set in v1alpha1 config"]

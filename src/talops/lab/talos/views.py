@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from talops.lab.talos.config import MachineConfig
     from talops.lab.talos.node import Node
 
-_BOOT_ID_SINCE = 14
+_NEW = 14
+_INSTALL_PHASES = {Stage.INSTALLING: (1, "installing")}
+_INSTALLED = (2, "installed")
+_FACTORY = "https://factory.talos.dev"
 _MOUNTS = "mnt:[4026531841]"
 _TYPES = {
     "init": spec_enums_pb2.TYPE_INIT,
@@ -43,7 +46,7 @@ def describe(node: Node) -> Iterator[Item]:
     yield from disks(node)
     yield from network(node)
     yield from _hardware(node)
-    if node.config is not None:
+    if node.config is not None and not node.in_maintenance:
         yield from _configured(node, node.config)
 
 
@@ -78,8 +81,8 @@ def _node_id(node: Node) -> str:
 
 def _runtime(node: Node) -> Iterator[Item]:
     yield item(kinds.MACHINE_STATUS, "machine", node.status.spec(), node.status.yaml())
-    if node.minor >= _BOOT_ID_SINCE:
-        yield item(kinds.BOOT_ID, "boot-id", spec_runtime_pb2.BootIDSpec(boot_id=node.boot_id))
+    if node.minor >= _NEW:
+        yield from _since_1_14(node)
     security = spec_runtime_pb2.SecurityStateSpec(
         secure_boot=node.machine.secureboot, booted_with_uki=node.machine.uefi
     )
@@ -104,6 +107,35 @@ def _runtime(node: Node) -> Iterator[Item]:
             process = {"pid": service.pid, "mount_namespace": _MOUNTS}
             yaml = {"pid": service.pid, "mountNamespace": _MOUNTS}
             yield built(kinds.SERVICE_PIDS, service.id, "runtime.ServicePIDSpec", process, yaml)
+
+
+def _since_1_14(node: Node) -> Iterator[Item]:
+    yield item(
+        kinds.BOOT_ID,
+        "boot-id",
+        spec_runtime_pb2.BootIDSpec(boot_id=node.boot_id),
+        {"bootID": node.boot_id},
+    )
+    if node.schematic:
+        fields = {"schematic_id": node.schematic, "apiurl": _FACTORY}
+        yaml = {"schematicId": node.schematic, "flavor": "", "apiUrl": _FACTORY}
+        yield built(
+            kinds.SCHEMATIC,
+            "image-factory-schematic",
+            "runtime.ImageFactorySchematicSpec",
+            fields,
+            yaml,
+        )
+    if node.config is not None and node.config.unattended:
+        number, phase = _INSTALL_PHASES.get(node.status.stage, _INSTALLED)
+        image = str(node.config.install.get("image", ""))
+        yield built(
+            kinds.UNATTENDED,
+            "unattended-install",
+            "runtime.UnattendedInstallStatusSpec",
+            {"image": image, "phase": number},
+            {"image": image, "phase": phase},
+        )
 
 
 def _hardware(node: Node) -> Iterator[Item]:

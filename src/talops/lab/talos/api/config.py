@@ -29,6 +29,10 @@ _INCOMPLETE = (
     "the applied machine configuration doesn't contain v1alpha1 config,"
     " did you mean to patch the machine config instead?"
 )
+_REBOOTING = (
+    "configuration was already applied and node is rebooting,"
+    " cannot apply more configuration changes until next reboot"
+)
 _DETAILS = {
     _Request.REBOOT: "Applied configuration with a reboot",
     _Request.NO_REBOOT: "Applied configuration without a reboot",
@@ -45,6 +49,8 @@ class ConfigApi(Api):
     async def apply_configuration(
         self, request: machine_pb2.ApplyConfigurationRequest
     ) -> machine_pb2.ApplyConfiguration:
+        if self.node.reboots_for_config:
+            raise GRPCError(Status.FAILED_PRECONDITION, _REBOOTING)
         if self.node.applying.locked():
             raise GRPCError(
                 Status.FAILED_PRECONDITION, "another apply configuration is already in progress"
@@ -59,7 +65,7 @@ class ConfigApi(Api):
         if not node.in_maintenance and ADMIN not in self.call.roles:
             raise GRPCError(Status.PERMISSION_DENIED, "not authorized")
         config, warnings = await asyncio.to_thread(_accept, node, bytes(request.data))
-        if not config.complete:
+        if not config.complete and not node.in_maintenance:
             raise GRPCError(Status.INVALID_ARGUMENT, _INCOMPLETE)
         mode = _effective_mode(node, config, request.mode)
         details = _DETAILS[mode]
@@ -117,7 +123,7 @@ def _accept(node: Node, raw: bytes) -> tuple[MachineConfig, list[str]]:
 def _effective_mode(
     node: Node, config: MachineConfig, asked: machine_pb2.ApplyConfigurationRequest.Mode
 ) -> machine_pb2.ApplyConfigurationRequest.Mode:
-    if node.config is None:
+    if node.config is None or node.in_maintenance:
         return _Request.STAGED if asked == _Request.STAGED else _Request.NO_REBOOT
     if asked == _Request.REBOOT and node.minor >= _NO_REBOOT_SINCE:
         text = "the REBOOT mode is not supported, please use AUTO or NO_REBOOT modes instead"
@@ -136,10 +142,14 @@ def _effective_mode(
 async def _put_to_use(
     node: Node, config: MachineConfig, mode: machine_pb2.ApplyConfigurationRequest.Mode
 ) -> None:
-    if node.config is None:
+    if node.config is None or node.in_maintenance:
         if mode == _Request.STAGED:
             return
         node.config = config
+        if not config.complete:  # kept for the day when the rest comes
+            node.store.save_config(config.raw)
+            node.publish()
+            return
         # The answer must be on its way before the listener goes.
         asyncio.get_running_loop().call_later(0.05, node.config_arrived.set)
         return
@@ -148,6 +158,7 @@ async def _put_to_use(
     if mode in {_Request.NO_REBOOT, _Request.TRY} and not same(node.config, config):
         _switch(node, config)
     if mode == _Request.REBOOT:
+        node.reboots_for_config = True
         asyncio.get_running_loop().call_later(0.05, node.ask, Wish("reboot"))
 
 

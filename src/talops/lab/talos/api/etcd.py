@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from grpclib.const import Status
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from talops.lab.kubernetes.etcd_client import Alarm, EtcdClient
 
 _CHUNK = 64 * 1024
+_POLL = 0.2
 
 
 class EtcdApi(Api):
@@ -43,6 +45,10 @@ class EtcdApi(Api):
     async def etcd_member_list(
         self, request: machine_pb2.EtcdMemberListRequest
     ) -> machine_pb2.EtcdMembers:
+        """A control plane that has not joined makes its caller wait, for as long as it likes."""
+        require_control_plane(self.node, "member list")
+        while not self.node.control_plane.etcd_running:  # noqa: ASYNC110  (a process of its own)
+            await asyncio.sleep(_POLL)
         members = await self._client("member list").members(local=request.query_local)
         return machine_pb2.EtcdMembers(
             legacy_members=[m.name for m in members],

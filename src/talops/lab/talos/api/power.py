@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from talops.lab.talos.node import Node
 
 _PARTITIONS = {"STATE", "EPHEMERAL", "META", "EFI", "BIOS", "BOOT"}
+_PROMOTABLE = {"ETCD", "CRI", "KUBELET", "LOG"}
+_PROMOTABLE_SINCE = 14
 _ANSWER_FIRST = 0.05  # the reply leaves before the listener goes
 _TOO_FEW = 2
 
@@ -45,7 +47,8 @@ class PowerApi(Api):
     async def reset(self, request: machine_pb2.ResetRequest) -> machine_pb2.Reset:
         labels = tuple(spec.label for spec in request.system_partitions_to_wipe if spec.wipe)
         for label in labels:
-            if label not in _PARTITIONS:
+            more = _PROMOTABLE if self.node.minor >= _PROMOTABLE_SINCE else set()
+            if label not in _PARTITIONS | more:
                 text = f'failed to get volume status with label "{label}": resource does not exist'
                 raise GRPCError(Status.UNKNOWN, text)
         known = {d.path for d in self.node.devices}
