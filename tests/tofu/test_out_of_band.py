@@ -12,6 +12,7 @@ import pytest
 from tests.tofu.home import call
 from tests.tofu.site import small_site
 
+from talops.lab.proxmox.volumes import Volume
 from talops.lab.spec import HypervisorSpec, LabSpec, NodeSpec
 from talops.tofu.policy import RefusedError
 
@@ -135,6 +136,8 @@ def worker(row: str) -> str:
 async def _meddle(site: Site) -> None:
     vms = site.home.pve.vms
     here = site.home.vms
+    disk = Volume("local-lvm:vm-9999-csi", "pve1", "images", "raw", 1 << 30, vmid=9999)
+    site.home.pve.storages.volumes.put(disk.key, disk)
     for row, (change, _, _) in ROWS.items():
         vm = here[worker(row)]
         vms.put(vm.key, replace(vm, config=change(vm.config), running=change(vm.config)))

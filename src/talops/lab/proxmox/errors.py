@@ -68,5 +68,10 @@ def unauthorized(message: str = "Authentication failed!") -> PveError:
     return PveError(401, message, bare=True)
 
 
+def nowhere(node: str, vmid: int) -> PveError:
+    """What is said of a missing VM by calls that first ask whether it runs."""
+    return failed(f"unable to find configuration file for VM {vmid} on node '{node}'")
+
+
 def missing_vm(node: str, vmid: int) -> PveError:
     return failed(f"Configuration file 'nodes/{node}/qemu-server/{vmid}.conf' does not exist")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from talops.lab.machine import Disk, Machine, Nic, StaticNetwork
 from talops.lab.proxmox.drives import is_cdrom, is_cloudinit, parse, parse_size
-from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.errors import PveError, failed, invalid, nowhere
 from talops.lab.proxmox.hotplug import has_system, switched_off
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.vmcloudinit import regenerated
@@ -94,7 +94,9 @@ def reset(call: Call) -> str:
 
 def _running(call: Call) -> Vm:
     vm = call.pve.vms.get(str(call.vmid))
-    if vm is None or vm.node != call.node or not vm.is_running:
+    if vm is None or vm.node != call.node:
+        raise nowhere(call.node, call.vmid)
+    if not vm.is_running:
         raise failed(f"VM {call.vmid} not running")
     return vm
 
@@ -117,7 +119,7 @@ def suspend(call: Call) -> str:
     """The guest stands still; it keeps its memory and its addresses."""
     _root_only(call, "skiplock")
     if call.get("todisk"):
-        raise failed("suspending to disk is not simulated")
+        raise PveError(501, "suspending to disk is not simulated")
     return _halt(call, "qmpause", halted=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox.call import Answer
@@ -13,24 +14,35 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
     from talops.lab.proxmox.tasks import TaskRecord
 
-UPID_PARTS = 9
+UPID = re.compile(
+    r"UPID:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?:[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8,9}"
+    r":[0-9A-Fa-f]{8}:[^:\s]+:[^:\s]*:[^:\s]+:"
+)
 LISTED = 50
 
 
-def _task(call: Call) -> TaskRecord:
-    if len(str(call.params["upid"]).split(":")) != UPID_PARTS:
+def _known(call: Call) -> TaskRecord | None:
+    if not UPID.fullmatch(call.params["upid"]):
         raise invalid({"upid": "unable to parse worker upid"})
-    task = call.pve.tasks.table.get(call.params["upid"])
+    return call.pve.tasks.table.get(call.params["upid"])
+
+
+def _task(call: Call) -> TaskRecord:
+    task = _known(call)
     if task is None:
         raise invalid({"upid": "no such task"})
-    if not _own(call, task):
-        call.need(f"/nodes/{call.node}", "Sys.Audit")
+    _need_own(call, task.user, "Sys.Audit")
     return task
 
 
-def _own(call: Call, task: TaskRecord) -> bool:
+def _need_own(call: Call, user: str, privilege: str) -> None:
+    if not _own(call, user):
+        call.need(f"/nodes/{call.node}", privilege)
+
+
+def _own(call: Call, user: str) -> bool:
     """A user sees what their tokens do; a token sees only its own."""
-    return task.user == call.user or task.user.split("!")[0] == call.user
+    return call.user in {user, user.split("!", maxsplit=1)[0]}
 
 
 @route("GET", "/nodes/{node}/tasks/{upid}")
@@ -45,6 +57,11 @@ def task_status(call: Call) -> dict[str, Any]:
 
 @route("GET", "/nodes/{node}/tasks/{upid}/log")
 def task_log(call: Call) -> Answer:
+    if _known(call) is None:
+        _need_own(call, call.params["upid"].split(":")[-2], "Sys.Audit")
+        return Answer(
+            [{"n": 1, "t": "unable to open file - No such file or directory"}], {"total": 1}
+        )
     lines = _task(call).log or ["no content"]
     start, limit = call.get("start", 0), call.get("limit", LISTED) or len(lines)
     rows = [
@@ -57,11 +74,10 @@ def task_log(call: Call) -> Answer:
 
 @route("DELETE", "/nodes/{node}/tasks/{upid}")
 def stop_task(call: Call) -> None:
-    task = call.pve.tasks.table.get(call.params["upid"])
+    task = _known(call)
     if task is None:
         raise invalid({"upid": "no such task"})
-    if not _own(call, task):
-        call.need(f"/nodes/{call.node}", "Sys.Modify")
+    _need_own(call, task.user, "Sys.Modify")
     call.pve.tasks.stop_task(task.upid)
 
 
@@ -94,7 +110,7 @@ def list_tasks(call: Call) -> Answer:
             call.pve.tasks.table.values(), key=lambda t: (t.exitstatus != "", -t.pid)
         )
         if task.node == call.node
-        and (audit or _own(call, task))
+        and (audit or _own(call, task.user))
         and source in {"all", "archive" if task.exitstatus else "active"}
         and _wanted(call, task)
     ]

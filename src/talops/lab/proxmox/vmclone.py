@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox import disks
 from talops.lab.proxmox.drives import format_drive, is_cdrom, is_cloudinit
-from talops.lab.proxmox.errors import PveError, denied, failed
+from talops.lab.proxmox.errors import PveError, denied, failed, nowhere
 from talops.lab.proxmox.locks import IMPATIENT
 from talops.lab.proxmox.pools import add_to_pool
 from talops.lab.proxmox.routing import route
@@ -56,14 +56,14 @@ def _unreserve(pve: Hypervisor, newid: int) -> None:
 def _check(call: Call, target: str) -> tuple[Vm, bool]:
     """The source, and whether every disk is to be copied; in Proxmox' own order of checks."""
     pve, newid = call.pve, call.params["newid"]
+    source = pve.vms.get(str(call.vmid))
+    if source is None or source.node != call.node:
+        raise nowhere(call.node, call.vmid)
     if call.get("pool") is not None and call.params["pool"] not in pve.pools:
         raise denied(f"pool '{call.params['pool']}' does not exist")
     if target not in pve.nodes:
         raise failed(f"no such cluster node '{target}'")
     _check_storage(call, target)
-    source = pve.vms.get(str(call.vmid))
-    if source is None or source.node != call.node:
-        raise failed(f"unable to find configuration file for VM {call.vmid} on node '{call.node}'")
     need_unlocked(pve, source)
     if call.get("snapname"):
         raise failed(f"snapshot '{call.params['snapname']}' does not exist")

@@ -14,7 +14,7 @@ from talops.lab.proxmox.drives import (
     parse_drive,
     parse_size,
 )
-from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.errors import PveError, failed, invalid
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.vms import Vm, find, need_unlocked
 from talops.lab.proxmox.vmupdate import free_unused
@@ -78,11 +78,14 @@ async def _extend(pve: Hypervisor, task: Task, vm: Vm, volume: Volume, size: int
 
 @route("POST", "/nodes/{node}/qemu/{vmid}/move_disk")
 def move_disk(call: Call) -> str:
-    if call.get("target-vmid"):
-        raise failed("moving a disk to another VM is not simulated")
-    if not call.get("storage"):
-        need = "target-vmid"
-        raise invalid({"storage": f"'storage' or '{need}' is required"})
+    other, storage = call.get("target-vmid"), call.get("storage")
+    if bool(other) == bool(storage):
+        problem = "either set 'storage' or 'target-vmid', but not both"
+        if not other:
+            problem = "both 'storage' and 'target-vmid' missing, either needs to be set"
+        raise invalid({"target-vmid": problem, "storage": problem})
+    if other:
+        raise PveError(501, "moving a disk to another VM is not simulated")
     call.need(f"/storage/{call.params['storage']}", "Datastore.AllocateSpace")
     _movable(call)
 

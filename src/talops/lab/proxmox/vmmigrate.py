@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from talops.lab.proxmox import disks
 from talops.lab.proxmox.drives import format_drive, is_cdrom, is_cloudinit, parse
 from talops.lab.proxmox.errors import failed, invalid
+from talops.lab.proxmox.formats import split_list
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.vms import Vm, find, need_unlocked
 
@@ -35,24 +36,37 @@ def precondition(call: Call) -> dict[str, Any]:
 
 @route("POST", "/nodes/{node}/qemu/{vmid}/migrate")
 def migrate(call: Call) -> str:
-    vm, target = find(call.pve, call.node, call.vmid), call.params["target"]
-    if target == vm.node:
+    target = call.params["target"]
+    if target == call.node:
         raise invalid({"target": "target is local node."})
     if target not in call.pve.nodes or call.pve.offline(target):
         raise failed(f"no such cluster node '{target}'")
+    for name in ("force", "migration_type", "migration_network"):
+        if call.get(name) and not call.is_root:
+            raise invalid({name: "Only root may use this option."})
+    vm = find(call.pve, call.node, call.vmid)
     need_unlocked(call.pve, vm)
     if vm.is_running and not call.get("online"):
         raise failed("can't migrate running VM without --online")
-    for pair in str(call.get("targetstorage", "")).split(","):
-        name = pair.rpartition(":")[2]
-        if name and name != "1":
-            call.need(f"/storage/{name}", "Datastore.AllocateSpace")
+    _check_storages(call, target)
 
     async def work(task: Task) -> None:
         async with call.pve.locks.config(vm.vmid):
             await _migrate(call, task, find(call.pve, call.node, vm.vmid))
 
     return call.start("qmigrate", str(vm.vmid), work)
+
+
+def _check_storages(call: Call, target: str) -> None:
+    """Other storages for the disks: there, for images, and with the right to take space."""
+    given = split_list(str(call.get("targetstorage", "")))
+    if given and "1" not in given:
+        call.need(f"/vms/{call.vmid}", "VM.Config.Disk")
+    for name in (pair.rpartition(":")[2] for pair in given if pair != "1"):
+        entry = call.pve.storages.on_node(name, target)
+        call.need(f"/storage/{name}", "Datastore.AllocateSpace")
+        if "images" not in split_list(str(entry.get("content", ""))):
+            raise failed(f"storage '{name}' does not support vm images")
 
 
 def _local(pve: Hypervisor, vm: Vm) -> list[tuple[str, Volume]]:
