@@ -23,7 +23,7 @@ TAIL = ("diskread", "diskwrite", "memhost")
 
 @dataclass
 class Pvestatd:
-    """Its last round: what each VM's record was then, when it was, and the how manieth."""
+    """Its last round: what each VM's record was then, when it was, and its number."""
 
     seen: dict[str, Vm] = field(default_factory=dict)
     at: float = -1.0

@@ -160,7 +160,7 @@ _REASONS = (
     ("InvalidCertificate", "its certificate is not accepted"),
     ("ConnectionRefused", "connection refused"),
     ("dns error", "its name is not known"),
-    ("ConnectionReset", "it closed the connection; does it speak TLS, or plain http?"),
+    ("ConnectionReset", "it closed the connection; check whether it uses TLS or plain http"),
     ("timed out", "timed out"),
     ("TimedOut", "timed out"),
 )
