@@ -63,7 +63,7 @@ def two_hosts() -> LabSpec:
 def common(details: dict[str, Any]) -> dict[str, Any]:
     return {
         "cluster_name": "demo",
-        "talos_version": "v1.13.1",
+        "talos_version": "v1.13.0",
         "kubernetes_version": "v1.36.1",
         "node_cidr": "10.40.0.0/24",
         "proxmox_api_url": details["proxmox"]["hosts"][0]["endpoint"].rstrip("/"),
@@ -185,7 +185,7 @@ class Life:
 
 async def live_with_everything(life: Life) -> None:
     """Create all, change all, put back what was moved by hand, remove all."""
-    iso = f"{life.world.factory.endpoints()['url']}/image/{EMPTY}/v1.13.1/nocloud-amd64.iso"
+    iso = f"{life.world.factory.endpoints()['url']}/image/{EMPTY}/v1.13.0/nocloud-amd64.iso"
     given = {"content": "iso", "filename": "debian.iso", "url": iso}
     await call(life.world, "POST", "/nodes/pve/storage/isos/download-url", data=given)
     await life.apply()

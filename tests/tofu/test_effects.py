@@ -147,6 +147,8 @@ def disks(pve: Pve, number: int) -> dict[str, str]:
     return {slot: str(config[slot]).partition(",")[0] for slot in slots}
 
 
+# A guest without an operating system never lets go of a disk: these VMs are off.
+OFF = ("migrate         = true", "migrate = true\n  started = false")
 TWO_DISKS = (NET, SECOND_DISK + NET)
 GROWN = ("size         = 2", "size         = 3")
 IN_FRONT = ("  disk {\n", f"{SECOND_DISK}  disk {{\n")
@@ -157,15 +159,15 @@ async def test_the_disks_that_the_provider_takes_away(tmp_path: Path, programs: 
     directory = tmp_path / "tf"
     directory.mkdir()
     main = directory / "main.tf"
-    gone, before = one("gone", 202, TWO_DISKS), one("in-front", 203)
-    main.write_text(COMMON + one("foreign", 201) + gone + before)
+    gone, before = one("gone", 202, OFF, TWO_DISKS), one("in-front", 203, OFF)
+    main.write_text(COMMON + one("foreign", 201, OFF) + gone + before)
     async with running(tmp_path / "lab", SPEC) as pve:
         tofu = await initialised(pve.world, directory, programs)
         await tofu.apply()
         await pve.call("PUT", "/nodes/pve/qemu/201/config", scsi5="local-lvm:1")
         assert await tofu.changes() == {}, "a disk of somebody else is not in the plan"
-        foreign, in_front = one("foreign", 201, GROWN), one("in-front", 203, IN_FRONT)
-        main.write_text(COMMON + foreign + one("gone", 202) + in_front)
+        foreign, in_front = one("foreign", 201, OFF, GROWN), one("in-front", 203, OFF, IN_FRONT)
+        main.write_text(COMMON + foreign + one("gone", 202, OFF) + in_front)
         attached = {number: frozenset({*disks(pve, number)}) for number in (201, 202, 203)}
         removes = dict.fromkeys(("foreign", "gone", "in-front"), "removes a disk")
         volumes = {number: disks(pve, number) for number in (201, 202)}

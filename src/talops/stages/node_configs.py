@@ -12,7 +12,12 @@ from talops.stages.config_differences import differing, same, waiting_for_reboot
 from talops.stages.fleet import Configured, Silent, Waiting, named
 from talops.stages.node_facts import AWAIT, FIRST, NodeFacts, change_for
 from talops.talos.calls.machine import ApplyMode
-from talops.talos.errors import ConfiguredError, OutcomeUnknownError, PreconditionError
+from talops.talos.errors import (
+    ConfiguredError,
+    NotAuthorizedError,
+    OutcomeUnknownError,
+    PreconditionError,
+)
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
@@ -114,13 +119,16 @@ class NodeConfigs:
             await self._settle(node)
 
     async def _refused(self, node: Node, config: str) -> NotYet | None:
-        """None: it took its first config. Why not, where it took one before and is on its way."""
+        """None: it took its first config. Why not, if it took one before and is on its way.
+
+        Only a node that has its config already asks an anonymous caller who it is.
+        """
         fleet = await self.fleet()
         with named(node, f"talops talos disks --insecure --nodes {node.address}"):
             try:
                 async with fleet.maintenance(node) as talos:
                     await talos.machine.apply_configuration(config, mode=ApplyMode.AUTO)
-            except (PreconditionError, ConfiguredError) as error:
+            except (PreconditionError, ConfiguredError, NotAuthorizedError) as error:
                 return NotYet(error.what)
         return None
 
