@@ -105,6 +105,16 @@ async def test_program_of_our_own(tmp_path: Path, gadget: Tool) -> None:
     assert text.endswith("package main")
 
 
+async def test_digests_that_a_build_brings_along(tmp_path: Path, gadget: Tool) -> None:
+    """Lines of go.sum lie beside the go.mod, before Go asks the checksum database."""
+    seen = tmp_path / "seen"
+    put_go(tmp_path / "bin", build=f"cat go.sum > {seen}")
+    line = "example.org/part v1.0.0 h1:c3Vt"
+    own = replace(gadget.build, sums=(line,))
+    await chain(tmp_path, replace(unreleased(gadget), build=own)).ensure("gadget")
+    assert seen.read_text() == f"{line}\n"
+
+
 async def test_failed_build_leaves_nothing(tmp_path: Path, gadget: Tool) -> None:
     """One error names every way that was tried, and no half tool stays behind."""
     put_go(tmp_path / "bin", build='echo "cannot find module" >&2; exit 1')

@@ -42,7 +42,8 @@ class Release:
 class Build:
     """A Go module and the commands in it; `replace` and `godebug` as in its own go.mod.
 
-    With `sources` the command is our own: Go files that use the module, in the package OWN.
+    With `sources` the command is our own: Go files that use the module, in the package OWN. `sums`
+    are lines of go.sum, for modules that not every mirror of the checksum database knows.
     """
 
     module: str
@@ -51,6 +52,7 @@ class Build:
     replace: tuple[tuple[str, str], ...] = ()
     godebug: str = ""
     sources: tuple[Path, ...] = ()
+    sums: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

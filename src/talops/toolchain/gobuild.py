@@ -50,6 +50,8 @@ class Workshop:
             folder = Path(name)
             module = folder / "go.mod"
             module.write_text(module_file(tool.build, self.go_version), encoding="utf-8")
+            sums = "".join(f"{line}\n" for line in tool.build.sums)
+            module.with_suffix(".sum").write_text(sums, encoding="utf-8")
             for source in tool.build.sources:
                 shutil.copy(source, folder)
             await self._compile(tool, folder, await self._stale_packages(tool, folder))
