@@ -44,6 +44,14 @@ class BlockDevice:
         return f"/dev/{self.name}"
 
     @property
+    def number(self) -> str:
+        """Major and minor, as Linux gives them to SCSI and virtio disks and to CD drives."""
+        if self.cdrom:
+            return "11:0"
+        major = 252 if self.name.startswith("vd") else 8
+        return f"{major}:{16 * (ord(self.name[2]) - ord('a'))}"
+
+    @property
     def pretty_size(self) -> str:
         return pretty(self.size)
 

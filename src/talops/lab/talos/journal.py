@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _LINES = 500
 _EVENTS = 500
+_PARTS = ("controller-runtime", "dns-resolve-cache")
 
 
 class Journal:
@@ -26,7 +27,8 @@ class Journal:
         self._born = time.monotonic()
         self.kernel: Feed[str] = Feed(_LINES)
         self.events: Feed[tuple[float, machine_pb2.Event]] = Feed(_EVENTS)
-        self.logs: dict[str, Feed[str]] = {}
+        # Parts of machined that are no services have logs from the start.
+        self.logs: dict[str, Feed[str]] = {name: Feed(_LINES) for name in _PARTS}
 
     def kmsg(self, text: str) -> None:
         stamp = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

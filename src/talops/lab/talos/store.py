@@ -42,6 +42,7 @@ class MachineStore:
         self.directory = make_private_directory(directory)
         self._state = directory / "installation.json"
         self._config = directory / "config.yaml"
+        self._images = directory / "images.json"
 
     @property
     def etcd(self) -> Path:
@@ -73,6 +74,17 @@ class MachineStore:
     def save_config(self, raw: bytes) -> None:
         write_atomic(self._config, raw, mode=PRIVATE)
 
+    def pulled(self) -> dict[str, int]:
+        """Images that somebody had it pull, and the namespace of each."""
+        try:
+            return dict(json.loads(self._images.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return {}
+
+    def save_pulled(self, reference: str, namespace: int) -> None:
+        images = {**self.pulled(), reference: namespace}
+        write_atomic(self._images, json.dumps(images), mode=PRIVATE)
+
     def wipe_state(self) -> None:
         self._config.unlink(missing_ok=True)
 
@@ -83,6 +95,7 @@ class MachineStore:
         self.wipe_etcd()
         shutil.rmtree(self.kubernetes, ignore_errors=True)
         self.recovery.unlink(missing_ok=True)
+        self._images.unlink(missing_ok=True)
 
     def wipe_disk(self) -> None:
         self.wipe_state()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import TYPE_CHECKING
 
@@ -9,17 +10,19 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
+from talops.lab.talos import pods
+from talops.lab.talos.api.common import full_disk
 from talops.lab.talos.call import Api
+from talops.lab.talos.pods import KUBERNETES, PAUSE, static_pods
 from talops.talos.wire import common_pb2, image_pb2, machine_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator
 
     from talops.lab.talos.node import Node
 
-_SYSTEM, _KUBERNETES = "system", "k8s.io"
+_SYSTEM = "system"
 _OF_TALOS = {"apid", "trustd"}
-_PAUSE = "registry.k8s.io/pause:3.10.1"
 _IMAGE_SIZE = 30 * 2**20
 _NO_RUNTIME = (
     "ListPodSandbox with filter state:{} from runtime service failed: rpc error: code = Unavailable"
@@ -29,7 +32,7 @@ _NO_RUNTIME = (
 
 
 class ContainersApi(Api):
-    """machine.MachineService: Containers, Stats, ImageList."""
+    """machine.MachineService: Containers, Stats, ImageList, ImagePull."""
 
     SERVICE = "machine.MachineService"
 
@@ -49,6 +52,13 @@ class ContainersApi(Api):
             for container in _containers(self.node, request.namespace)
         ]
         return machine_pb2.Stats(stats=found)
+
+    async def image_pull(self, request: machine_pb2.ImagePullRequest) -> machine_pb2.ImagePull:
+        full_disk(self.node, "/var/lib/containerd")
+        timing = self.node.settings.timing
+        await asyncio.sleep(timing.of(timing.pull))
+        self.node.store.save_pulled(request.reference, request.namespace)
+        return machine_pb2.ImagePull()
 
     async def image_list(
         self, request: machine_pb2.ImageListRequest
@@ -76,7 +86,7 @@ class ImageListApi(Api):
 
 
 def _containers(node: Node, namespace: str) -> list[machine_pb2.ContainerInfo]:
-    if namespace != _KUBERNETES:
+    if namespace != KUBERNETES:
         return [
             machine_pb2.ContainerInfo(
                 namespace=_SYSTEM,
@@ -92,45 +102,21 @@ def _containers(node: Node, namespace: str) -> list[machine_pb2.ContainerInfo]:
         ]
     if node.in_maintenance:
         raise GRPCError(Status.UNAVAILABLE, _NO_RUNTIME)
-    return list(_pods(node))
-
-
-def _pods(node: Node) -> Iterator[machine_pb2.ContainerInfo]:
-    for number, (component, image) in enumerate(_static_pods(node).items()):
-        pod = f"kube-system/{component}-{node.hostname}"
-        uid = hashlib.md5(pod.encode(), usedforsecurity=False).hexdigest()
-        for name, of, status in (
-            (pod, _PAUSE, "SANDBOX_READY"),
-            (component, image, "CONTAINER_RUNNING"),
-        ):
-            internal = hashlib.sha256(f"{node.boot_id}{pod}{name}".encode()).hexdigest()
-            yield machine_pb2.ContainerInfo(
-                namespace=_KUBERNETES,
-                id=pod if name == pod else f"{pod}:{component}:{internal[:12]}",
-                image=of,
-                pid=5000 + 10 * number + (name != pod),
-                status=status,
-                pod_id=pod,
-                name=name,
-                internal_id=internal,
-                uid=uid,
-            )
-
-
-def _static_pods(node: Node) -> Mapping[str, str]:
-    if node.config is None or not node.control_plane.api_ready:
-        return {}
-    return node.config.static_pod_images()
+    return list(pods.containers(node))
 
 
 def _images(node: Node, *, system: bool) -> list[str]:
+    """What its containers run from, and what was pulled for them."""
     if node.config is None:
         return []
-    if not system:
-        pods = list(_static_pods(node).values())
-        return [*pods, _PAUSE] if pods else []
-    kubelet = str((node.config.machine.get("kubelet") or {}).get("image", ""))
-    return [kubelet] if kubelet else []
+    if system:
+        kubelet = str((node.config.machine.get("kubelet") or {}).get("image", ""))
+        used = [kubelet] if kubelet else []
+    else:
+        images = list(static_pods(node).values())
+        used = [*images, PAUSE] if images else []
+    pulled = node.store.pulled().items()
+    return [*used, *(name for name, space in pulled if (space != common_pb2.NS_CRI) == system)]
 
 
 def _digest(name: str) -> str:

@@ -8,7 +8,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from talops.lab.talos.call import Api
-from talops.lab.talos.files import below, read_file
+from talops.lab.talos.files import ALL, archived, below, read_file, relative
 from talops.talos.wire import common_pb2, machine_pb2
 
 if TYPE_CHECKING:
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
     from google.protobuf.empty_pb2 import Empty
 
+    from talops.lab.talos.files import Entry
     from talops.lab.talos.services import Service
 
 
-_ALL = 64  # levels
+_CHUNK = 32768
 
 
 class InfoApi(Api):
-    """machine.MachineService: Version, Hostname, Service…, Read."""
+    """machine.MachineService: Version, Hostname, Service…, Read, Copy, List, DiskUsage."""
 
     SERVICE = "machine.MachineService"
 
@@ -85,18 +86,30 @@ class InfoApi(Api):
             raise GRPCError(Status.NOT_FOUND, text)
         yield common_pb2.Data(bytes=content)
 
+    async def copy(self, request: machine_pb2.CopyRequest) -> AsyncIterator[common_pb2.Data]:
+        path = request.root_path
+        if not path.startswith("/"):
+            raise GRPCError(Status.UNKNOWN, f"path is not absolute {path}")
+        packed = archived(self.node, path)
+        if packed is None:
+            text = f"lstat {path}: no such file or directory"
+            yield common_pb2.Data(metadata=common_pb2.Metadata(error=text))
+            return
+        for start in range(0, len(packed), _CHUNK):
+            yield common_pb2.Data(bytes=packed[start : start + _CHUNK])
+
     async def list(self, request: machine_pb2.ListRequest) -> AsyncIterator[machine_pb2.FileInfo]:
         root = request.root or "/"
-        depth = (request.recursion_depth or _ALL) if request.recurse else 1
-        entries = below(self.node, root, depth)
+        deep = request.recursion_depth if request.recursion_depth > 0 else ALL
+        entries = below(self.node, root, deep if request.recurse else 1)
         if entries is None:
-            text = f"lstat {root}: no such file or directory"
-            yield machine_pb2.FileInfo(name=root, error=text)
-            return
+            raise GRPCError(Status.UNKNOWN, f"lstat {root}: no such file or directory")
         for entry in entries:
+            if request.types and _type(entry) not in request.types:
+                continue
             yield machine_pb2.FileInfo(
                 name=entry.path,
-                relative_name=_relative(entry.path, entries[0].path),
+                relative_name=relative(entry.path, entries[0].path),
                 size=entry.size,
                 mode=entry.mode,
                 modified=int(self.node.booted_at),
@@ -109,25 +122,25 @@ class InfoApi(Api):
     ) -> AsyncIterator[machine_pb2.DiskUsageInfo]:
         """What is below counts as part of each directory."""
         for path in request.paths or ["/"]:
-            entries = below(self.node, path, _ALL)
+            entries = below(self.node, path, ALL)
             if entries is None:
                 text = f"lstat {path}: no such file or directory"
                 yield machine_pb2.DiskUsageInfo(name=path, error=text)
                 continue
             root = entries[0].path
             for entry in entries:
-                relative = _relative(entry.path, root)
-                deep = 0 if relative == "." else relative.count("/") + 1
+                name = relative(entry.path, root)
+                deep = 0 if name == "." else name.count("/") + 1
                 shown = entry.directory or request.all or entry.path == root
                 if not shown or deep > max(request.recursion_depth, 0):
                     continue
                 inside = f"{entry.path.rstrip('/')}/"
                 size = entry.size + sum(e.size for e in entries if e.path.startswith(inside))
                 if size >= request.threshold:
-                    yield machine_pb2.DiskUsageInfo(
-                        name=entry.path, relative_name=relative, size=size
-                    )
+                    yield machine_pb2.DiskUsageInfo(name=entry.path, relative_name=name, size=size)
 
 
-def _relative(path: str, root: str) -> str:
-    return path.removeprefix(root).strip("/") or "."
+def _type(entry: Entry) -> machine_pb2.ListRequest.Type:
+    if entry.link:
+        return machine_pb2.ListRequest.SYMLINK
+    return machine_pb2.ListRequest.DIRECTORY if entry.directory else machine_pb2.ListRequest.REGULAR
