@@ -93,6 +93,15 @@ def oracle(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Oracle]]:
         one.close()
 
 
+@pytest.fixture(scope="session")
+def talosctl(request: pytest.FixtureRequest) -> Path:
+    """The real talosctl: one of its minor version on PATH, or built, which takes minutes."""
+    from tests.oracle.client import NAME, client_tools
+
+    own = {"tools": client_tools()}
+    return _outside_the_time_limit(lambda: _ensure(NAME, request.config, **own))
+
+
 def _ensure(name: str, config: pytest.Config, **where_from: Any) -> Path:
     from talops.cli.tools_progress import Lines
     from talops.toolchain.install import Toolchain
