@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.lab_talos.harness import Lab
 
+from talops.lab.talos.settings import Timing
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
@@ -50,6 +52,21 @@ async def real_lab(tmp_path: Path, tool: Callable[[str], Path]) -> AsyncIterator
 
     tool("etcd"), tool("kube-apiserver")  # before any time limit of a test counts
     made = Lab(tmp_path, find)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@pytest.fixture
+async def unhurried_lab(tmp_path: Path, tool: Callable[[str], Path]) -> AsyncIterator[Lab]:
+    """Nodes that take seconds to reboot: a client that looks once a second must see them away."""
+
+    async def find(name: str) -> Path:
+        return tool(name)
+
+    tool("etcd"), tool("kube-apiserver")  # before any time limit of a test counts
+    made = Lab(tmp_path, find, timing=Timing(scale=0.2, grace=2.0, lease=1.0))
     try:
         yield made
     finally:

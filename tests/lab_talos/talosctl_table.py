@@ -145,3 +145,13 @@ CLUSTER = (
     ),
     Asked("rotate-ca --dry-run --talos=false", ("{worker}: skipped", "no changes were made")),
 )
+# All of it through the control plane, which loses sight of the worker meanwhile.
+POWER = (
+    Asked("-n {worker} reboot --wait", ("post check passed",)),
+    Asked(
+        "-n {worker} upgrade --wait --image ghcr.io/siderolabs/installer:v1.13.10",
+        ("upgrade completed", "node drained", "post check passed"),
+    ),
+    Asked("-n {worker} version", ("Tag: v1.13.10$",)),
+    Asked("-n {worker} reset --wait --reboot", ("post check passed",)),
+)

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.lab_talos.talosctl_table import CLUSTER, RESOURCES, SYSTEM, Asked
+from tests.lab_talos.talosctl_table import CLUSTER, POWER, RESOURCES, SYSTEM, Asked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,10 +65,10 @@ class Client:
         )
         try:
             out, _ = await asyncio.wait_for(process.communicate(), LIMIT)
-        except BaseException:
-            process.kill()
-            await process.wait()
-            raise
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         return process.returncode, out.decode(errors="replace")
 
     async def complaints(self, asked: Sequence[Asked]) -> list[str]:
@@ -94,16 +94,17 @@ def _has(said: str, pattern: str) -> bool:
 
 
 async def test_real_talosctl_understands_the_nodes(
-    real_lab: Lab, talosctl: Path, tmp_path: Path
+    unhurried_lab: Lab, talosctl: Path, tmp_path: Path
 ) -> None:
     """Every command of the table ends as against real nodes, with the rows that belong there."""
-    real_lab.files.endpoint = f"https://{real_lab.network}.1:6443"  # the first machine
-    await real_lab.cluster("cp-1", "w-1")
+    unhurried_lab.files.endpoint = f"https://{unhurried_lab.network}.1:6443"  # the first machine
+    await unhurried_lab.cluster("cp-1", "w-1")
     folder = tmp_path / "client"
     folder.mkdir()
-    client = Client(talosctl, real_lab, folder)
-    config = real_lab.node("cp-1").store.config()
+    client = Client(talosctl, unhurried_lab, folder)
+    config = unhurried_lab.node("cp-1").store.config()
     assert config
     (folder / "config.yaml").write_bytes(config)
     (folder / "patch.yaml").write_text("machine: {nodeLabels: {zone: b}}\n")
     assert not await client.complaints((*RESOURCES, *SYSTEM, *CLUSTER))
+    assert not await client.complaints(POWER)

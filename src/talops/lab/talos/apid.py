@@ -37,6 +37,8 @@ class Apid:
         self.secure = False
         self.cut_off = False
         self._closings = 0
+        # Set when connections end; what other nodes forward ends with them.
+        self.gone = asyncio.Event()
         # What the node's clock was off by when it made the certificate it shows.
         self.issued_with = 0.0
         self.throwaway = self.pair = NO_PAIR
@@ -93,6 +95,7 @@ class Apid:
     async def close(self) -> None:
         self._closings += 1
         self.secure = False
+        self._hang_up()
         await self._door.close()
         await self._fill_holes()
 
@@ -106,12 +109,17 @@ class Apid:
         """Connections end, new ones are taken by the kernel but nobody answers."""
         self.cut_off = True
         closings = self._closings
+        self._hang_up()
         await self._door.close()
         for address in self._node.addresses:
             hole = await asyncio.start_server(self._hang, address, PORT)
             self._holes.append(hole)
         if self._closings != closings:  # the machine went down meanwhile, and nothing listens then
             await self._fill_holes()
+
+    def _hang_up(self) -> None:
+        gone, self.gone = self.gone, asyncio.Event()
+        gone.set()
 
     def _hang(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._hanging.append(writer)

@@ -16,6 +16,7 @@ from talops.errors import TalopsError, UnreachableError
 from talops.lab.talos import rbac
 from talops.lab.talos.api import APIS
 from talops.lab.talos.call import Call
+from talops.lab.talos.hanging_up import until_gone
 from talops.talos.wire import (
     cluster_grpc,
     common_pb2,
@@ -115,6 +116,10 @@ class Router:
         many, one = _all(stream.metadata, "nodes"), _all(stream.metadata, "node")
         if self._maintenance or not (many or one):
             await _answer(route, Call(self._node, roles), stream)
+        elif one and route.cardinality is Cardinality.UNARY_STREAM:
+            request = await stream.recv_message()
+            async for item in self._forwarded(route, Call(self._target(one[0]), roles), request):
+                await stream.send_message(item)
         elif one:
             await _answer(route, Call(self._target(one[0]), roles), stream)
         else:
@@ -142,6 +147,14 @@ class Router:
             Status.UNAVAILABLE,
             f'connection error: desc = "transport: Error while dialing: {reason}"',
         )
+
+    async def _forwarded(self, route: Route, call: Call, request: Any) -> AsyncIterator[Any]:
+        """The stream of another node ends when that node hangs up."""
+        items = _items(route, call, request)
+        if call.node is not self._node:
+            items = until_gone(call.node.apid.gone, items)
+        async for item in items:
+            yield item
 
     async def _fan_out(
         self, route: Route, roles: frozenset[str], addresses: list[str], stream: Stream[Any, Any]
@@ -183,7 +196,8 @@ class Router:
 
         async def feed(address: str) -> None:
             try:
-                async for item in _items(route, Call(self._target(address), roles), request):
+                call = Call(self._target(address), roles)
+                async for item in self._forwarded(route, call, request):
                     if "metadata" in item.DESCRIPTOR.fields_by_name:
                         item.metadata.hostname = address
                     await queue.put(item)
