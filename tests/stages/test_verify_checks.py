@@ -103,10 +103,26 @@ def test_differences_without_a_discovery_service(example: Example) -> None:
     lists = _alone(ha)
     lists["ha-w-1"] = [replace(lists["ha-w-1"][0], machine_type="control plane")]
     lists["ha-w-2"] = []
-    found = members.judge_alone(ha, lists, Discovery(enabled=False, service=""))
+    found = members.judge_alone(ha, lists, Discovery(enabled=True, service="d.example:443"))
     assert verdict(found) is Verdict.FAILED
     assert "ha-w-1 is control plane, the inventory says worker" in words(found)
     assert "ha-w-2 is no Talos member" in words(found)
+
+
+def test_nodes_that_list_nobody(example: Example) -> None:
+    """With discovery off Talos makes no affiliate of the node, so it does not list itself either;
+    with a service that cannot be reached it does, and a node without members is in trouble.
+    """
+    ha = example("ha")
+    nobody: dict[str, list[Member]] = {node.name: [] for node in ha.nodes}
+    (finding,) = members.judge_alone(ha, nobody, Discovery(enabled=False, service=""))
+    assert finding.verdict is Verdict.SKIPPED
+    assert "Talos lists no members" in f"{finding}"
+    on = members.judge_alone(ha, nobody, Discovery(enabled=True, service="d.example:443"))
+    assert verdict(on) is Verdict.FAILED
+    stranger = {**nobody, "ha-w-1": [_members(ha)[0]]}
+    off = members.judge_alone(ha, stranger, Discovery(enabled=False, service=""))
+    assert "ha-w-1 is no Talos member" in words(off)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
 """Talos' own list of members is the inventory.
 
 Without a discovery service each node knows only itself. Then every node is asked for what it says
-of itself, and the checks of etcd and Kubernetes find whoever is missing or too many.
+of itself, and the checks of etcd and Kubernetes find whoever is missing or too many. With discovery
+off in the config, a node lists no members at all.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.pipeline.checks import failed, from_error, passed, warning
+from talops.pipeline.checks import failed, from_error, passed, skipped, warning
 from talops.stages.checks.reach import errors_of, values_of
 from talops.talos.kinds import DISCOVERY, DISCOVERY_ID, MEMBERS
 
@@ -68,16 +69,22 @@ def judge(cluster: Cluster, lists: Lists) -> list[Finding]:
 def judge_alone(cluster: Cluster, lists: Lists, setting: Discovery | None) -> list[Finding]:
     """Each node's word about itself; once, why there is no more than that."""
     found: list[Finding] = []
+    on = setting is not None and setting.enabled
     for node in cluster.nodes:
         if node.name not in lists:
             continue  # it did not answer, which is a finding of its own
         own = {member.hostname: member for member in lists[node.name]}
-        found += _missing(node, node.name) if node.name not in own else _own(node, own[node.name])
+        if node.name in own:
+            found += _own(node, own[node.name])
+        elif on or own:  # with discovery off a node does not even list itself
+            found += _missing(node, node.name)
     how = "compared what each node says of itself; etcd and Kubernetes list the others"
     if setting is not None and setting.enabled:
         where = setting.service or "the discovery service"
         hint = f"let the nodes reach {where}, or switch cluster.discovery off"
         return [*found, warning(f"no node has discovered another one: {how}", hint=hint)]
+    if not any(lists.values()):
+        return [skipped("discovery is off, so Talos lists no members; etcd and Kubernetes do")]
     return found or [passed(f"{len(lists)} nodes as written; discovery is off: {how}")]
 
 
