@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -161,3 +162,28 @@ async def test_reset_knows_the_new_volumes(lab: Lab, tmp_path: Path) -> None:
     await until(rebooted)
     await lab.up("cp-1")
     assert not (node.store.etcd / "data").exists()
+
+
+def test_a_document_lists_all_labels_and_taints(tmp_path: Path) -> None:
+    """Talos adds none to those of KubeNodeConfig, so no taint is there twice."""
+    plane = decode(configs(tmp_path)["cp-1"], minor=14)
+    assert plane.control_plane
+    assert plane.names_whole_node
+    assert not decode(b"machine: {type: controlplane}\n", minor=14).names_whole_node
+
+
+async def test_discovery_follows_the_config(lab: Lab, tmp_path: Path) -> None:
+    """Without a DiscoveryServiceConfig a node says that discovery is off, and lists no member."""
+    await configured(lab, tmp_path)
+    state = StateStub(lab.channel("cp-1"))
+    request = cosi_pb2.GetRequest(
+        namespace="config", type="DiscoveryConfigs.cluster.talos.dev", id="cluster"
+    )
+    assert "discovery.talos.dev:443" in (await state.Get(request)).resource.spec.yaml_spec
+    node = lab.node("cp-1")
+    assert node.config is not None
+    left = [d for d in node.config.documents if d.get("kind") != "DiscoveryServiceConfig"]
+    node.config = replace(node.config, documents=tuple(left))
+    off = (await state.Get(request)).resource.spec
+    assert "registryServiceEnabled: false" in off.yaml_spec
+    assert not off.proto_spec

@@ -41,6 +41,11 @@ class MachineConfig:
         """Whether a document of its own says how to install."""
         return any(True for _ in self.of_kind("UnattendedInstallConfig"))
 
+    @property
+    def names_whole_node(self) -> bool:
+        """Whether a document of its own lists the node's labels and taints: Talos adds none."""
+        return any(True for _ in self.of_kind("KubeNodeConfig"))
+
     def of_kind(self, kind: str) -> Iterator[Document]:
         return (d for d in self.documents if d.get("kind") == kind)
 

@@ -38,7 +38,7 @@ class Template:
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     finalizers: tuple[str, ...]
-    when: str  # "vip": only where the node shares an address
+    when: str  # which of `_conditions` must be met, if any
 
 
 @functools.cache
@@ -64,11 +64,17 @@ def _templates() -> Mapping[str, tuple[Template, ...]]:
 
 def recorded(node: Node, kind: str) -> Iterator[Stored]:
     """Resources of one kind, by id."""
-    values = Values(node)
-    shares = node.config is not None and bool(node.config.vips)
+    values, met = Values(node), {"", *_conditions(node)}
     for template in _templates().get(kind, ()):
-        if _role(node) in template.on and (shares or not template.when):
+        if _role(node) in template.on and template.when in met:
             yield Stored(_item(template, kind, values), 1, node.booted_at, node.booted_at)
+
+
+def _conditions(node: Node) -> Iterator[str]:
+    if node.config is not None:
+        yield "discovery" if node.config.discovery_service else "no discovery"
+        if node.config.vips:
+            yield "vip"
 
 
 def _role(node: Node) -> str:

@@ -105,7 +105,7 @@ class Registration:
             machine_id=node.machine.uuid,
             cores=node.machine.cores,
             memory=node.machine.memory,
-            control_plane=config.control_plane,
+            control_plane=config.control_plane and not config.names_whole_node,
             schedulable=config.schedulable,
             labels=config.labels,
             annotations=config.annotations,
