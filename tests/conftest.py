@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tests.oracle.asking import Oracle
 
+pytest_plugins = ["tests.examples"]
 SEED = "SEED"
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("talops", deadline=None)
@@ -103,7 +104,7 @@ def talosctl(request: pytest.FixtureRequest) -> Path:
 
 
 def _ensure(name: str, config: pytest.Config, **where_from: Any) -> Path:
-    from talops.cli.tools_progress import Lines
+    from talops.cli.tools.progress import Lines
     from talops.toolchain.install import Toolchain
 
     capture = config.pluginmanager.getplugin("capturemanager")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -27,14 +28,21 @@ ALLOWED: dict[str, set[str]] = {
     "gitops": FOUNDATION | {"inventory"},
     **dict.fromkeys(CLIENTS, FOUNDATION | HELPERS),
     "pipeline": FOUNDATION,
-    "stages": FOUNDATION | PURE | CLIENTS | {"pipeline"},
-    "workflows": FOUNDATION | PURE | CLIENTS | {"pipeline", "stages"},
+    "site": FOUNDATION | PURE | CLIENTS | {"pipeline"},
+    "delivery": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
+    "adoption": FOUNDATION | PURE | CLIENTS,
+    "checks": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "delivery"},
+    "stages": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "delivery", "adoption", "checks"},
     "views": FOUNDATION | {"pipeline", "inventory"},
     "lab": FOUNDATION | WIRE,
 }
+ALLOWED["workflows"] = {*ALLOWED["stages"], "stages"}
+ALLOWED["app"] = {*ALLOWED["workflows"], "workflows", "views"}
 ALLOWED["cli"] = {*ALLOWED, "lab", "web"}
 ALLOWED["web"] = {*ALLOWED} - {"lab", "cli"}
 
+GENERATED = re.compile(r"_pb2\.py$|_grpc\.py$")
+MOST_SIBLINGS = 25
 FILES = sorted(SRC.rglob("*.py"))
 
 
@@ -84,3 +92,14 @@ def test_foundation_needs_only_the_standard_library() -> None:
         names |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         foreign = {n.split(".")[0] for n in names} - sys.stdlib_module_names - {"talops"}
         assert not foreign, f"{name} imports {foreign}"
+
+
+def test_folders_stay_readable() -> None:
+    """More than 25 files in a folder tell nothing: it becomes rooms of its own."""
+    crowded = {}
+    for root in (SRC, SRC.parent.parent / "tests"):
+        for folder in {path.parent for path in root.rglob("*.py")}:
+            count = len([p for p in folder.glob("*.py") if not GENERATED.search(p.name)])
+            if count > MOST_SIBLINGS:
+                crowded[str(folder.relative_to(SRC.parent.parent))] = count
+    assert not crowded

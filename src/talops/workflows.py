@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from talops.pipeline.later import Later
 from talops.pipeline.stage import Reporter
-from talops.stages.bundle import SecretsFile
+from talops.site.secrets_file import SecretsFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from talops.pipeline.checks import Check
     from talops.pipeline.session import Recorder
     from talops.pipeline.stage import AnyStage
-    from talops.stages.recover.restore import Word
-    from talops.stages.site import Site
+    from talops.site.site import Site
+    from talops.stages.restore import Word
     from talops.statestore.backends.interface import StateBackend
     from talops.tofu.policy import Policy
 
@@ -104,10 +104,10 @@ def recover(
     outside: OutsideChecks = list,
 ) -> list[AnyStage]:
     """`up` for a cluster that lost something: leftovers first, then what exists is taken over."""
-    from talops.stages.recover.adopt import Adopt
-    from talops.stages.recover.provision import ProvisionAdopted
-    from talops.stages.recover.restore import Restore
-    from talops.stages.recover.salvage import Salvage
+    from talops.stages.adopt import Adopt
+    from talops.stages.provision_adopted import ProvisionAdopted
+    from talops.stages.restore import Restore
+    from talops.stages.salvage import Salvage
 
     secrets = SecretsFile(site, recorder.learn)
     recorder.learn(*site.credentials.values())
@@ -155,7 +155,7 @@ class _Parts:
         return Reporter(name, self.recorder.emit)
 
     def preflight(self) -> AnyStage:
-        from talops.stages.checks.ground import Ground
+        from talops.checks.before.basis import Ground
         from talops.stages.preflight import Preflight, preflight_checks
 
         site = self.site

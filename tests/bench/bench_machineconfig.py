@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from tests.bench.figure import Figure
 
-from talops.machineconfig import bundle as bundles
 from talops.machineconfig.contract import Contract
 from talops.machineconfig.generate import generate
-from talops.machineconfig.patching import parse_patch
+from talops.machineconfig.patches.reading import parse_patch
 from talops.machineconfig.request import ClusterRequest, NodeRequest
+from talops.machineconfig.secrets import bundle as bundles
 from talops.machineconfig.validation import find_problems
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tests.bench.driven import Bench, timed, tofu_environment
 from tests.bench.figure import Figure
 
-from talops.lab.talos.settings import Timing
+from talops.lab.talos.machine.settings import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

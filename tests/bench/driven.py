@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from talops.inventory.load import load
 from talops.redaction import Secret
-from talops.stages.access import layer_variables
+from talops.site.layer_access import layer_variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

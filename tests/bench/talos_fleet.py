@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.bench.talos_node import no_tool
-from tests.lab_talos.site import NodeSite
+from tests.lab.talos.site import NodeSite
 
-from talops.lab.talos.settings import Timing
-from talops.machineconfig import bundle as bundles
+from talops.lab.talos.machine.settings import Timing
+from talops.machineconfig.secrets import bundle as bundles
 
 SCALE = 0.2  # of the time that boot and installation take on modest hardware
 

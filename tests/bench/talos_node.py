@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.lab_talos.harness import Lab
+from tests.lab.talos.harness import Lab
 
 
 async def no_tool(name: str) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.real_provider import settings_file
 
-from talops.stages.checks import tools
+from talops.checks.before import tools
 from talops.toolchain.install import Toolchain
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from talops.machineconfig import bundle as bundles
 from talops.machineconfig.contract import Contract
+from talops.machineconfig.secrets import bundle as bundles
 
 if TYPE_CHECKING:
     from collections.abc import Callable

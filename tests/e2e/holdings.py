@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Lab
 
     from talops.lab.proxmox.hypervisor import Hypervisor
-    from talops.lab.proxmox.volumes import Volume
+    from talops.lab.proxmox.storage.volumes import Volume
 
 DISKS = "images"
 

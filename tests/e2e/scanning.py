@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Self
 
 from tests.leftovers import leftovers
 
-from talops.machineconfig import bundle as bundles
 from talops.machineconfig.places import CONFIGS, find_secrets
+from talops.machineconfig.secrets import bundle as bundles
 from talops.secrets.age import load_keys
 from talops.secrets.sops import Sops
 from talops.secrets.vault import Vault

@@ -17,9 +17,9 @@ from tests.e2e.scanning import MARK, Watcher, known_secrets, leaks
 from tests.e2e.states import USER, remote_states
 
 from talops.lab.faults import Fault
-from talops.lab.talos.failures import PHASES
-from talops.lab.talos.faults import FaultBook
-from talops.lab.talos.faults import Faults as NodeFaults
+from talops.lab.talos.machine.failures import PHASES
+from talops.lab.talos.machine.faults import FaultBook
+from talops.lab.talos.machine.faults import Faults as NodeFaults
 
 if TYPE_CHECKING:
     import random

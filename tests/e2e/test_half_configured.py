@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.e2e.holdings import holdings
 
-from talops.lab.talos.faults import Faults
+from talops.lab.talos.machine.faults import Faults
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -10,8 +10,8 @@ from ruamel.yaml import YAML
 
 from talops.errors import TalopsError
 from talops.kube import kubeconfig_file
-from talops.machineconfig.bundle import generate
-from talops.machineconfig.kubeconfig import admin_kubeconfig
+from talops.machineconfig.secrets.bundle import generate
+from talops.machineconfig.secrets.kubeconfig import admin_kubeconfig
 
 if TYPE_CHECKING:
     from pathlib import Path

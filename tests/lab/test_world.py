@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.lab.proxmox.conftest import running
 
-from talops.cli.lab import _last_words
+from talops.cli.lab.commands import _last_words
 from talops.errors import ConflictError, TalopsError
 from talops.lab.layout import Layout
 from talops.lab.network import claim

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from talops.machineconfig import bundle as bundles
-from talops.machineconfig import pem
+from talops.machineconfig.secrets import bundle as bundles
+from talops.machineconfig.secrets import pem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

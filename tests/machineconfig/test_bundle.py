@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from talops.errors import TalopsError
-from talops.machineconfig import bundle as bundles
 from talops.machineconfig import yamltext
 from talops.machineconfig.contract import Contract
 from talops.machineconfig.generate import generate
 from talops.machineconfig.request import ClusterRequest, NodeRequest
+from talops.machineconfig.secrets import bundle as bundles
 
 if TYPE_CHECKING:
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 TOKEN = re.compile(r"[0-9a-z]{6}\.[0-9a-z]{16}")
 CLUSTER = ClusterRequest("demo", Contract.V1_13, "https://10.5.0.10:6443", "1.36.3")

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from talops.machineconfig import pem, yamltext
+from talops.machineconfig import yamltext
 from talops.machineconfig.contract import Contract
 from talops.machineconfig.generate import generate
-from talops.machineconfig.patching import parse_patch
+from talops.machineconfig.patches.reading import parse_patch
+from talops.machineconfig.patches.twins import TWINS, conflicts
 from talops.machineconfig.request import ClusterRequest, DiskKey, NodeRequest, Taint
-from talops.machineconfig.twins import TWINS, conflicts
+from talops.machineconfig.secrets import pem
 from talops.machineconfig.validation import find_problems
 from talops.redaction import Redactor, Secret
 
 if TYPE_CHECKING:
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 CLUSTER = ClusterRequest("demo", Contract.V1_14, "https://10.5.0.10:6443", "1.36.3")
 WORKER = NodeRequest("w-1", control_plane=False, installer="installer:v1", disk="/dev/vda")

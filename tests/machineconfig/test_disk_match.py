@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from talops.errors import TalopsError
-from talops.machineconfig.disk_match import expression
+from talops.machineconfig.documents.disk_match import expression
 
 REAL = 'disk.transport != "" && !disk.readonly && !disk.cdrom'
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.inventory.model import Cluster
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 CLUSTER = """\
 cluster_name: demo

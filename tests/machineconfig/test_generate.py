@@ -11,16 +11,16 @@ import pytest
 from talops.machineconfig import yamltext
 from talops.machineconfig.contract import Contract
 from talops.machineconfig.generate import generate
-from talops.machineconfig.identity import identify
 from talops.machineconfig.images import installer
-from talops.machineconfig.patching import parse_patch
+from talops.machineconfig.patches.identity import identify
+from talops.machineconfig.patches.reading import parse_patch
 from talops.machineconfig.request import ClusterRequest, DiskKey, NodeRequest, Taint
 from talops.machineconfig.validation import find_problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 BASE_FILE = Path(__file__).parent / "base_config.yaml"
 BASE = yamltext.load(BASE_FILE.read_text(encoding="utf-8"), where=BASE_FILE.name)

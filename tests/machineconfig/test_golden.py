@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from talops.inventory.model import Cluster, Node
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
 GOLDEN = Path(__file__).parent / "golden"

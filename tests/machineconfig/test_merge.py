@@ -9,7 +9,7 @@ import pytest
 
 from talops.errors import TalopsError
 from talops.machineconfig import yamltext
-from talops.machineconfig.patching import apply_patches, parse_patch
+from talops.machineconfig.patches.reading import apply_patches, parse_patch
 
 CASES = sorted((Path(__file__).parent / "merge_cases").glob("*.yaml"))
 

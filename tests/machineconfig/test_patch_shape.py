@@ -10,12 +10,12 @@ import pytest
 from talops.errors import TalopsError
 from talops.machineconfig.contract import Contract
 from talops.machineconfig.generate import generate
-from talops.machineconfig.patching import parse_patch
+from talops.machineconfig.patches.reading import parse_patch
 from talops.machineconfig.request import ClusterRequest, NodeRequest
 from talops.machineconfig.validation import find_problems
 
 if TYPE_CHECKING:
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 NODE = NodeRequest("cp-1", control_plane=True, installer="installer:v1", disk="/dev/vda")
 

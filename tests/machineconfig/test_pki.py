@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, SignatureAlgorithmOID
 
 from talops.errors import TalopsError
-from talops.machineconfig import pem, pki
+from talops.machineconfig.secrets import pem, pki
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from talops.machineconfig.bundle import Bundle
-    from talops.machineconfig.pki import Pair
+    from talops.machineconfig.secrets.bundle import Bundle
+    from talops.machineconfig.secrets.pki import Pair
     from talops.redaction import Secret
 
 AUTHORITIES = [

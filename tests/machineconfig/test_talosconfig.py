@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from talops.errors import TalopsError
-from talops.machineconfig import pki, talosconfig, yamltext
-from talops.machineconfig.kubeconfig import admin_kubeconfig
+from talops.machineconfig import yamltext
 from talops.machineconfig.places import TALOSCONFIG
-from talops.machineconfig.talosconfig import Context, new_context
-from talops.machineconfig.written import talosconfig_change, write
+from talops.machineconfig.secrets import pki, talosconfig
+from talops.machineconfig.secrets.kubeconfig import admin_kubeconfig
+from talops.machineconfig.secrets.talosconfig import Context, new_context
 from talops.redaction import Secret
+from talops.site.written_configs import talosconfig_change, write
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 
 def context(bundle: Bundle, now: datetime, *endpoints: str) -> Context:

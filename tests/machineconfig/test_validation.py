@@ -15,7 +15,7 @@ from talops.machineconfig.request import ClusterRequest, NodeRequest
 from talops.machineconfig.validation import find_problems
 
 if TYPE_CHECKING:
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 CASE_FILE = Path(__file__).parent / "validation_cases.yaml"
 CASES = yamltext.load(CASE_FILE.read_text(encoding="utf-8"), where=CASE_FILE.name)

@@ -8,7 +8,7 @@ import sys
 
 from tests.oracle.tools import oracle_tools
 
-from talops.cli.tools_progress import progress
+from talops.cli.tools.progress import progress
 from talops.errors import TalopsError
 from talops.toolchain.install import Toolchain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.machineconfig.identity import identify
+from talops.machineconfig.patches.identity import identify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

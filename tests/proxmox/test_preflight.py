@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from talops.checks.before.host import judge
 from talops.pipeline.checks import Verdict
 from talops.proxmox.check import Finding, Severity
-from talops.stages.checks.host import judge
 
 WRONG = Finding("bridge", "no bridge", "make one", "pve")
 REMARK = Finding("memory", "little memory", "free some", "pve", Severity.WARNING)

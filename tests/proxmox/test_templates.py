@@ -17,7 +17,7 @@ from talops.errors import (
     WaitTimeoutError,
 )
 from talops.lab.faults import Fault
-from talops.lab.proxmox.vms import Vm
+from talops.lab.proxmox.vm.records import Vm
 from talops.lab.spec import STORAGES, HypervisorSpec, LabSpec, NodeSpec, StorageSpec, cluster
 from talops.proxmox import tasks
 from talops.proxmox.client import Client

@@ -9,8 +9,9 @@ import pytest
 
 from talops.errors import ConflictError, TalopsError
 from talops.inventory.load import load
-from talops.stages.bootstrap import Bootstrap, Facts, Plane, read_record
-from talops.stages.site import Limits
+from talops.site.bootstrap_record import read_record
+from talops.site.site import Limits
+from talops.stages.bootstrap import Bootstrap, Facts, Plane
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 EMPTY = Plane(has_data=False, members=frozenset())

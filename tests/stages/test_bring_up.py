@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.lab_talos.site import NodeSite
+from tests.lab.talos.site import NodeSite
 
-from talops.lab.talos.stages import Stage
+from talops.lab.talos.machine.stages import Stage
 from talops.pipeline.result import RunStatus
-from talops.stages.site import Limits
+from talops.site.site import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 pytestmark = pytest.mark.slow
 PATIENT = Limits(interval=0.2)

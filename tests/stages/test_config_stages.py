@@ -13,11 +13,11 @@ from talops.errors import UnreachableError, WaitTimeoutError
 from talops.machineconfig.build import build_configs
 from talops.pipeline.planning import Plan, make_plan
 from talops.pipeline.stage import Reporter
+from talops.site.fleet import Configured, Silent, Waiting
+from talops.site.node_facts import NodeFacts, change_for
+from talops.site.secrets_file import SecretsFile
+from talops.site.site import Limits, Site
 from talops.stages.apply_config import ApplyConfig
-from talops.stages.bundle import SecretsFile
-from talops.stages.fleet import Configured, Silent, Waiting
-from talops.stages.node_facts import NodeFacts, change_for
-from talops.stages.site import Limits, Site
 from talops.stages.workers import Workers
 from talops.talos.calls.machine import ApplyMode
 from talops.talos.errors import ConfiguredError, PreconditionError
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from tests.stages.conftest import Example
+    from tests.examples import Example
 
     from talops.inventory.model import Cluster, Node
-    from talops.machineconfig.bundle import Bundle
-    from talops.stages.fleet import State
+    from talops.machineconfig.secrets.bundle import Bundle
+    from talops.site.fleet import State
 
 RUNNING = MachineStatus("running", ready=True, unmet=())
 DOWN = Silent(UnreachableError("connection refused"))

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.lab_talos.site import QUICK
+from tests.lab.talos.site import QUICK
 from tests.stages.test_node_faults import standing
 
 from talops.events import PlannedChange
 from talops.inventory.load import load
 from talops.machineconfig.build import build_configs
-from talops.stages.fleet import Fleet
+from talops.site.fleet import Fleet
 from talops.talos.calls.machine import ApplyMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.lab_talos.site import NodeSite
+    from tests.lab.talos.site import NodeSite
 
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 pytestmark = pytest.mark.slow
 

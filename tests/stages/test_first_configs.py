@@ -6,20 +6,20 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.lab_talos.site import QUICK
+from tests.lab.talos.site import QUICK
 from tests.stages.test_node_faults import standing
 
 from talops.inventory.load import load
 from talops.machineconfig.build import build_configs
-from talops.stages.fleet import Configured, Fleet, Silent, Waiting
+from talops.site.fleet import Configured, Fleet, Silent, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from talops.inventory.model import Node
-    from talops.machineconfig.bundle import Bundle
-    from talops.stages.fleet import State
+    from talops.machineconfig.secrets.bundle import Bundle
+    from talops.site.fleet import State
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from talops.pipeline.stage import Reporter
+from talops.site.resource_story import ResourceStory
 from talops.stages.provision import Provision
-from talops.stages.resource_story import ResourceStory
 from talops.tofu.events import LayerStarted, TofuLine
 
 HEAVY = ("grpclib", "google.protobuf", "websockets", "talops.kube.client", "talops.proxmox.client")

@@ -13,13 +13,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.lab_talos.site import NodeSite, ended, kill
+from tests.lab.talos.site import NodeSite, ended, kill
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 KILLS, SHARDS = 60, 6

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.lab_talos.site import QUICK, NodeSite
+from tests.lab.talos.site import QUICK, NodeSite
 
-from talops.lab.talos.faults import Faults
-from talops.lab.talos.settings import Timing
+from talops.lab.talos.machine.faults import Faults
+from talops.lab.talos.machine.settings import Timing
 from talops.pipeline.result import RunStatus
-from talops.stages.site import Limits
+from talops.site.site import Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
     from talops.pipeline.result import RunResult
 
 pytestmark = pytest.mark.slow

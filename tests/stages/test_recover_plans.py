@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
+from talops.adoption import completing
+from talops.adoption.claims import Claim, claim_images, claim_vms, wishes
 from talops.errors import ConflictError, TalopsError
 from talops.inventory.load import load
 from talops.proxmox.facts import Guest
+from talops.site.host_wanted import wanted
+from talops.site.site import Limits
+from talops.stages.adopt import Adopt, Facts
 from talops.stages.bootstrap import Facts as EtcdFacts
 from talops.stages.bootstrap import Plane
-from talops.stages.host_wanted import wanted
-from talops.stages.recover import completing
-from talops.stages.recover.adopt import Adopt, Facts
-from talops.stages.recover.claims import Claim, claim_images, claim_vms, wishes
-from talops.stages.recover.restore import Restore, Word, word_of
-from talops.stages.recover.salvage import Facts as Leftovers
-from talops.stages.recover.salvage import Salvage
-from talops.stages.site import Limits
+from talops.stages.restore import Restore, Word, word_of
+from talops.stages.salvage import Facts as Leftovers
+from talops.stages.salvage import Salvage
 
 CLUSTER = load(Path(__file__).parent.parent.parent / "examples" / "ha").require()
 WISH = wishes(CLUSTER, wanted(CLUSTER))[0]

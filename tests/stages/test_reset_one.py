@@ -9,7 +9,7 @@ import pytest
 
 from talops.errors import ConflictError, UnreachableError
 from talops.inventory.load import load
-from talops.stages.fleet import Configured, Silent, Waiting
+from talops.site.fleet import Configured, Silent, Waiting
 from talops.stages.reset_one import Etcd, Facts, ResetOne, objection
 
 CLUSTER = load(Path(__file__).parent.parent.parent / "examples" / "ha").require()

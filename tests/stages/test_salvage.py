@@ -14,8 +14,8 @@ from talops.errors import TalopsError
 from talops.inventory.load import load
 from talops.pipeline.stage import Reporter
 from talops.render.layers import platform
-from talops.stages.recover.salvage import ERRORED, Facts, Salvage
-from talops.stages.state_copies import local_backend
+from talops.site.state_copies import local_backend
+from talops.stages.salvage import ERRORED, Facts, Salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,6 +10,9 @@ import pytest
 from tests.gitops.inventories import cluster
 from tests.truenas.nas import NEW, OLD, running
 
+from talops.app.drift import storage as drift
+from talops.checks.before import truenas
+from talops.checks.before.basis import Ground
 from talops.errors import ConflictError, DeniedError, TalopsError, UnreachableError
 from talops.pipeline.checks import Verdict
 from talops.pipeline.result import RunStatus
@@ -17,10 +20,7 @@ from talops.pipeline.runner import run_stages
 from talops.pipeline.stage import Reporter
 from talops.redaction import Secret
 from talops.secrets.sops import Sops
-from talops.stages.checks import truenas
-from talops.stages.checks.ground import Ground
-from talops.stages.drift import storage as drift
-from talops.stages.site import Site
+from talops.site.site import Site
 from talops.stages.storage import Facts, Storage
 from talops.truenas.datasets import GIB, Dataset, Pool, Property
 from talops.truenas.refusals import FullError

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from ruamel.yaml import YAML
-from tests.stages.conftest import EXAMPLES
+from tests.examples import EXAMPLES
 
 from talops.inventory.load import load
 from talops.machineconfig.places import PLAIN, TALOSCONFIG
 from talops.pipeline.stage import Reporter
 from talops.secrets.sops import Sops
-from talops.stages.bundle import SecretsFile
+from talops.site.secrets_file import SecretsFile
+from talops.site.site import Site
 from talops.stages.configure import ACCESS, Configure
 from talops.stages.forget import Forget
-from talops.stages.site import Site
 from talops.talos import talosconfig
 
 if TYPE_CHECKING:
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 REPORT = Reporter("configure", lambda _: None)
 

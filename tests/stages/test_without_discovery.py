@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.lab_talos.site import QUICK, NodeSite
+from tests.lab.talos.site import QUICK, NodeSite
 from tests.stages.test_node_faults import TIMING
 
 from talops.events import Note
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 pytestmark = pytest.mark.slow
 NODES = ("cp-1", "cp-2", "w-1")

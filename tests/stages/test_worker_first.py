@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.lab_talos.harness import until
-from tests.lab_talos.site import QUICK
+from tests.lab.talos.harness import until
+from tests.lab.talos.site import QUICK
 from tests.stages.test_node_faults import SHORT, standing
 
 from talops.events import PlannedChange
-from talops.lab.talos.faults import Faults
+from talops.lab.talos.machine.faults import Faults
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from tests.lab_talos.site import NodeSite
+    from tests.lab.talos.site import NodeSite
 
-    from talops.machineconfig.bundle import Bundle
+    from talops.machineconfig.secrets.bundle import Bundle
 
 pytestmark = pytest.mark.slow
 

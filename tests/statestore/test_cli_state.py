@@ -17,10 +17,10 @@ from tests.statestore.helpers import lock_document, state_body
 from tests.statestore.running import running
 
 from talops.cli.app import run
-from talops.cli.state_look import condition
+from talops.cli.state.look import condition
 from talops.inventory.load import load
 from talops.redaction import Secret
-from talops.stages.state_copies import copies_around
+from talops.site.state_copies import copies_around
 from talops.statestore import users
 from talops.statestore.backends.interface import StateInfo
 from talops.statestore.s3.bucket import Bucket

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.statestore.s3_server import S3Server, s3
 
-from talops.cli.state_context import backend_of
+from talops.cli.state.context import backend_of
 from talops.errors import TalopsError, UnreachableError
 from talops.inventory.load import load
 from talops.lab.pki import Authority

@@ -15,8 +15,8 @@ from ruamel.yaml import YAML
 from tests.talos.conftest import Authority, FakeNode, data, encoded, meta
 
 from talops.cli.app import run
-from talops.cli.talos_output import human
-from talops.cli.talos_resources import look_up
+from talops.cli.talos.output import human
+from talops.cli.talos.resources import look_up
 from talops.redaction import Secret
 from talops.talos import talosconfig
 from talops.talos.wire import cluster_pb2, cosi_meta_pb2, cosi_pb2, spec_runtime_pb2, storage_pb2

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from tests.real_provider import attached, borrowed
 
-from talops.cli.infra_context import Context
+from talops.cli.infra.context import Context
 from talops.inventory.load import load
 from talops.inventory.schematics import schematic_text
 from talops.lab.tools import LabTools

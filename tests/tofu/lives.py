@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tests.tofu.home import call, open_world, settle
 
 from talops.inventory.load import load
-from talops.lab.proxmox.rights import acl_key
+from talops.lab.proxmox.access.rights import acl_key
 from talops.lab.spec import STORAGES, HypervisorSpec, LabSpec, NodeSpec, StorageSpec
 from talops.proxmox import template_build
 from talops.proxmox.client import Access, Client, Token
@@ -27,9 +27,9 @@ from talops.proxmox.prepare import look as survey
 from talops.proxmox.rights import grants, needs, roles
 from talops.redaction import Secret
 from talops.render.tree import render
-from talops.stages.access import layer_applier
-from talops.stages.host_wanted import wanted
-from talops.stages.template_recipe import recipes
+from talops.site.host_wanted import wanted
+from talops.site.layer_access import layer_applier
+from talops.site.template_recipe import recipes
 from talops.tofu.apply import Conduct
 from talops.tofu.policy import Policy
 

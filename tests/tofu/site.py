@@ -11,7 +11,7 @@ from tests.tofu.home import open_world, settle, token_of
 from talops.inventory.load import load
 from talops.lab.sample import LabInventory
 from talops.render.tree import render
-from talops.stages.access import layer_applier
+from talops.site.layer_access import layer_applier
 from talops.tofu.apply import Conduct
 from talops.tofu.policy import Policy
 

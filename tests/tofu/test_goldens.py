@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.tofu.goldens import WITH_VMS, at_home
 
-from talops.cli.infra_context import Order
-from talops.cli.infra_runs import apply_saved, destroy_layers, plan_layers
+from talops.cli.infra.context import Order
+from talops.cli.infra.runs import apply_saved, destroy_layers, plan_layers
 from talops.tofu.events import ResourceChange
 from talops.tofu.policy import Policy
 

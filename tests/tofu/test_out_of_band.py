@@ -12,7 +12,7 @@ import pytest
 from tests.tofu.home import call
 from tests.tofu.site import small_site
 
-from talops.lab.proxmox.volumes import Volume
+from talops.lab.proxmox.storage.volumes import Volume
 from talops.lab.spec import HypervisorSpec, LabSpec, NodeSpec
 from talops.tofu.policy import RefusedError
 

@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from talops.cli.infra_view import Rich, because, lines, short
+from talops.cli.infra.view import Rich, because, lines, short
 from talops.tofu.events import Interrupted, ResourceChange
 
 VM = 'module.node["demo-cp-1"].proxmox_virtual_environment_vm.this'

@@ -9,7 +9,7 @@ import pytest
 from tests.toolchain.conftest import put
 
 from talops.cli.app import run
-from talops.cli.tools_progress import Lines, describe
+from talops.cli.tools.progress import Lines, describe
 from talops.toolchain.events import ToolProgress, ToolReady, ToolSkipped, ToolStarted, ToolWaiting
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from talops.cli.inventory_errors import load_or_report
+from talops.cli.look.inventory_errors import load_or_report
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_json
 from talops.errors import TalopsError
@@ -58,8 +58,8 @@ def configure(
 
 def _init(directory: Path) -> None:
     """Skipped without credentials: `init` needs them for provider and state."""
-    from talops.cli.infra_context import context, credentials_of, inventory_of
-    from talops.stages.access import ensure_init
+    from talops.cli.infra.context import context, credentials_of, inventory_of
+    from talops.site.layer_access import ensure_init
 
     cluster = inventory_of(directory)
     if (

@@ -40,7 +40,7 @@ def down(
     from talops.cli.confirming import named
     from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
-    from talops.cli.state_context import backend_of
+    from talops.cli.state.context import backend_of
     from talops.pipeline.selection import ALL
 
     assert directory is not None

@@ -15,7 +15,7 @@ from talops.errors import TalopsError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from talops.cli.secrets_context import Context
+    from talops.cli.secrets.context import Context
     from talops.gitops.catalog import Source
     from talops.inventory.model import Cluster, Repository
 
@@ -31,7 +31,7 @@ def init(directory: Directory = None) -> None:
     """Write the folders that Flux follows; what is there already stays as it is."""
     import secrets
 
-    from talops.cli.secrets_context import with_context
+    from talops.cli.secrets.context import with_context
     from talops.files import write_atomic
     from talops.gitops.skeleton import skeleton
     from talops.redaction import Secret
@@ -57,7 +57,7 @@ def init(directory: Directory = None) -> None:
 @app.command("deploy-key")
 def deploy_key(directory: Directory = None) -> None:
     """Print the public deploy key to allow at the Git server; it is made if there is none."""
-    from talops.cli.secrets_context import with_context
+    from talops.cli.secrets.context import with_context
     from talops.gitops import deploykey
     from talops.secrets.vault import Vault
 
@@ -84,8 +84,8 @@ def pin(
     output: Output = Format.TEXT,
 ) -> None:
     """Download releases and print the lines that pin them; compare with their makers' checksums."""
+    from talops.delivery.releases import digest, download
     from talops.gitops.catalog import known
-    from talops.stages.releases import digest, download
 
     assert directory is not None
     root = directory.resolve()
@@ -113,7 +113,7 @@ def pin(
 
 
 def _cluster(root: Path) -> Cluster:
-    from talops.cli.inventory_errors import load_or_report
+    from talops.cli.look.inventory_errors import load_or_report
 
     return load_or_report(root)
 

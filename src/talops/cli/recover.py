@@ -40,12 +40,12 @@ def recover(
     """Bring the cluster back after a cut-off run, a lost state, or on an empty Proxmox."""
     from talops import workflows
     from talops.cli.confirming import agreed
-    from talops.cli.preflight_checks import outside_checks
+    from talops.cli.look.outside_checks import outside_checks
     from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
-    from talops.cli.state_context import backend_of
+    from talops.cli.state.context import backend_of
     from talops.pipeline.selection import ALL
-    from talops.stages.recover.restore import word_of
+    from talops.stages.restore import word_of
 
     assert directory is not None
     site = site_of(directory)

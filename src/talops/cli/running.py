@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from talops.pipeline.result import RunResult
     from talops.pipeline.selection import Selection
     from talops.pipeline.session import BuildStages
-    from talops.stages.site import Site
+    from talops.site.site import Site
     from talops.views.choose import View
 
 Confirm = Callable[["Plan", "View"], Awaitable[bool]]
@@ -92,8 +92,8 @@ async def _recorded(job: Job, view: View) -> RunResult:
 async def _shared(site: Site) -> AsyncIterator[SharedLock | None]:
     """The lock that other machines see, where the states are such that they could."""
     from talops.cli.output import note
-    from talops.cli.state_context import marks_of
-    from talops.stages.run_lock import RunLock
+    from talops.cli.state.context import marks_of
+    from talops.site.run_lock import RunLock
 
     marks = marks_of(site.cluster, site.root, site.credentials)
     if marks is None:

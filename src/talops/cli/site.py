@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from talops.cli.secrets_context import Context
+    from talops.cli.secrets.context import Context
     from talops.inventory.model import Cluster
     from talops.redaction import Secret
-    from talops.stages.site import Site
+    from talops.site.site import Site
 
 KUBECONFIG = "kubeconfig"
 
 
 def site_of(directory: Path, nodes: re.Pattern[str] | None = None) -> Site:
-    from talops.cli.inventory_errors import load_or_report
-    from talops.cli.secrets_context import with_context
+    from talops.cli.look.inventory_errors import load_or_report
+    from talops.cli.secrets.context import with_context
     from talops.files import sweep
     from talops.machineconfig.places import TALOSCONFIG
-    from talops.stages.site import Site
+    from talops.site.site import Site
 
     root = directory.resolve()
     cluster = load_or_report(root)
@@ -50,7 +50,7 @@ async def _kept(context: Context) -> dict[str, Secret]:
 
 
 async def _engine(cluster: Cluster, root: Path) -> Path:
-    from talops.cli.tools_progress import progress
+    from talops.cli.tools.progress import progress
     from talops.inventory.encryption import passphrase_at_hand
     from talops.toolchain.engine import ensure_engine
     from talops.toolchain.install import Toolchain

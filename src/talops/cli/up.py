@@ -58,7 +58,7 @@ def up(
     """Bring the cluster up, or back to what the inventory says; stop it and run it again freely."""
     from talops import workflows
     from talops.cli.confirming import agreed
-    from talops.cli.preflight_checks import outside_checks
+    from talops.cli.look.outside_checks import outside_checks
     from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
     from talops.pipeline.selection import Selection

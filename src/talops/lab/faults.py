@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
-from talops.lab.talos.failures import PHASES
+from talops.lab.talos.machine.failures import PHASES
 
 if TYPE_CHECKING:
     from pathlib import Path

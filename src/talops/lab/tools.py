@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from talops.lab.talos.settings import Tools
+    from talops.lab.talos.machine.settings import Tools
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from talops.machineconfig.validation import find_problems
 
 if TYPE_CHECKING:
     from talops.inventory.model import Cluster
-    from talops.machineconfig.bundle import Bundle
     from talops.machineconfig.from_inventory import ReadPatch
     from talops.machineconfig.generate import MachineConfig
+    from talops.machineconfig.secrets.bundle import Bundle
 
 HINT = "correct the inventory or its patches, then: talops talos gen-config"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from talops.machineconfig.contract import numbers_of
-from talops.machineconfig.identity import identify
+from talops.machineconfig.patches.identity import identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,7 +11,7 @@ from talops.inventory.fields import TAINT
 from talops.inventory.support import knows_cdi
 from talops.machineconfig import images
 from talops.machineconfig.contract import NEWEST_UNPINNED, Contract
-from talops.machineconfig.patching import make_patch, parse_patch
+from talops.machineconfig.patches.reading import make_patch, parse_patch
 from talops.machineconfig.request import ClusterRequest, DiskKey, NodeRequest, Taint
 
 if TYPE_CHECKING:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from talops.machineconfig import patch_shape, yamltext
-from talops.machineconfig.documents import other_documents
-from talops.machineconfig.kubernetes_documents import kubernetes_documents
-from talops.machineconfig.machine_documents import machine_documents
-from talops.machineconfig.main_document import main_document
-from talops.machineconfig.patching import apply_patches
+from talops.machineconfig import yamltext
+from talops.machineconfig.documents.beside import other_documents
+from talops.machineconfig.documents.kubernetes import kubernetes_documents
+from talops.machineconfig.documents.machine import machine_documents
+from talops.machineconfig.documents.main import main_document
+from talops.machineconfig.patches import shape as patch_shape
+from talops.machineconfig.patches.reading import apply_patches
 
 if TYPE_CHECKING:
-    from talops.machineconfig.bundle import Bundle
     from talops.machineconfig.request import ClusterRequest, NodeRequest
+    from talops.machineconfig.secrets.bundle import Bundle
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from talops.errors import TalopsError
 from talops.machineconfig import yamltext
-from talops.machineconfig.fields import unknown_keys, wrong_kinds
+from talops.machineconfig.patches.fields import unknown_keys, wrong_kinds
 from talops.machineconfig.schema.types import (
     FLAG,
     FREE,

@@ -6,13 +6,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from talops.gitops.addons import wanted
-from talops.gitops.catalog import source
-from talops.gitops.placing import installed, placed
-from talops.kube.objects import read_manifest
-from talops.pipeline.stage import Absent
-from talops.stages.helm import render
-from talops.stages.objects import (
+from talops.delivery.helm import render
+from talops.delivery.objects import (
     Look,
     ObjectChange,
     bring,
@@ -21,13 +16,18 @@ from talops.stages.objects import (
     look,
     wait_until_ready,
 )
-from talops.stages.releases import fetch
+from talops.delivery.releases import fetch
+from talops.gitops.addons import wanted
+from talops.gitops.catalog import source
+from talops.gitops.placing import installed, placed
+from talops.kube.objects import read_manifest
+from talops.pipeline.stage import Absent
 
 if TYPE_CHECKING:
     from talops.gitops.addons import Addon
     from talops.kube.objects import Object
     from talops.pipeline.stage import Reporter
-    from talops.stages.site import Site
+    from talops.site.site import Site
 
 
 @dataclass(frozen=True)

@@ -8,27 +8,22 @@ about to do, calls one node, and on any doubtful answer looks again instead of c
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from talops.errors import ConflictError, TalopsError, UnreachableError
-from talops.files import PRIVATE, write_atomic
+from talops.errors import ConflictError, UnreachableError
 from talops.pipeline.stage import Absent, Change
-from talops.stages.fleet import ETCD_DATA, Fleet, named
+from talops.site import bootstrap_record as record
+from talops.site.fleet import ETCD_DATA, Fleet, named
 from talops.talos.errors import AlreadyDoneError, MaintenanceModeError, PreconditionError
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter
-    from talops.stages.bundle import SecretsFile
-    from talops.stages.site import Site
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
 
-RECORD = ".talops/bootstrap.json"
 RESTORE = (
     "restore a snapshot: talops recover --from-snapshot FILE; or, if it may start empty: "
     "talops recover --bootstrap-again {cluster}"
@@ -88,7 +83,11 @@ class Bootstrap:
         waiting = [name for name, plane in planes.items() if not plane.configured]
         if waiting:
             return Absent("apply-config", f"{', '.join(waiting)} has no machine config yet")
-        return Facts(planes, read_record(self._site.root / RECORD), bundle.cluster_id)
+        return Facts(
+            planes,
+            record.read_record(self._site.root / record.RECORD),
+            bundle.cluster_id,
+        )
 
     def plan(self, facts: Facts) -> list[Change]:
         if facts.anybody:
@@ -128,8 +127,8 @@ class Bootstrap:
                 report=lambda w, n=node.name: self._report.waiting(w, node=n),  # type: ignore[misc]
             )
         bundle = await self._secrets.require()
-        if read_record(self._site.root / RECORD) != bundle.cluster_id:
-            snapshot = read_snapshot(self._site.root / RECORD)
+        if record.read_record(self._site.root / record.RECORD) != bundle.cluster_id:
+            snapshot = record.read_snapshot(self._site.root / record.RECORD)
             self._record("founded", bundle.cluster_id, snapshot=snapshot)
 
     async def _found(self) -> Ready[None] | NotYet:
@@ -192,39 +191,6 @@ class Bootstrap:
                 return Plane(has_data, frozenset())
         return Plane(has_data, frozenset(m.hostname for m in members if not m.learner))
 
-    def _record(self, what: str, cluster_id: str, snapshot: str | None = None) -> None:
-        content: dict[str, object] = {
-            "version": 1,
-            "state": what,
-            "cluster_id": cluster_id,
-            "node": self._planes[0].name,
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            **({"snapshot": snapshot} if snapshot else {}),
-        }
-        write_atomic(self._site.root / RECORD, json.dumps(content, indent=2) + "\n", mode=PRIVATE)
-
-
-def read_record(path: Path) -> str | None:
-    """The cluster that was founded from this directory; an unreadable record is not "none"."""
-    content = _content(path)
-    return str(content["cluster_id"]) if content.get("state") == "founded" else None
-
-
-def read_snapshot(path: Path) -> str | None:
-    """SHA-256 of the snapshot that etcd was last restored from, or was about to be."""
-    found = _content(path).get("snapshot")
-    return str(found) if found else None
-
-
-def _content(path: Path) -> dict[str, object]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return {"cluster_id": content["cluster_id"], "state": content["state"], **content}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TalopsError(
-            f"the record of the founding cannot be read: {error}",
-            where=str(path),
-            hint="look at etcd yourself: talops talos etcd members; then remove the file",
-        ) from error
+    def _record(self, state: str, cluster_id: str, snapshot: str | None = None) -> None:
+        node = self._planes[0].name
+        record.write(self._site.root, state, cluster_id, node, snapshot)

@@ -10,18 +10,18 @@ from talops import __version__, generated
 from talops.errors import TalopsError
 from talops.inventory.encryption import passphrase_at_hand
 from talops.machineconfig.places import SEALED, TALOSCONFIG
-from talops.machineconfig.talosconfig import context_of
-from talops.machineconfig.written import talosconfig_change, write
+from talops.machineconfig.secrets.talosconfig import context_of
 from talops.pipeline.stage import Change
 from talops.render.tree import render
+from talops.site.written_configs import talosconfig_change, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.inventory.model import Cluster
     from talops.pipeline.stage import Reporter
-    from talops.stages.bundle import SecretsFile
-    from talops.stages.site import Site
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
 
 SOURCES = "cluster.yaml and nodes.yaml"
 TERRITORY = ("infrastructure", "Taskfile.yaml", "justfile")

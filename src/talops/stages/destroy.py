@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError
 from talops.pipeline.stage import Change
 from talops.render.layers import layers
-from talops.stages import access
-from talops.stages.resource_story import ResourceStory
-from talops.stages.state_copies import copies_around
+from talops.site import layer_access as access
+from talops.site.resource_story import ResourceStory
+from talops.site.state_copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.layers import Layer
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
     from talops.pipeline.stage import Reporter
-    from talops.stages.site import Site
+    from talops.site.site import Site
     from talops.tofu.engine import Engine
 
 DATA = "data."

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError
 from talops.pipeline.stage import Absent, Change
 from talops.render.layers import platform
-from talops.stages import access
-from talops.stages.state_copies import copies_around
+from talops.site import layer_access as access
+from talops.site.state_copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.layers import Layer
 from talops.tofu.policy import Policy
@@ -17,7 +17,7 @@ from talops.tofu.policy import Policy
 if TYPE_CHECKING:
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter
-    from talops.stages.site import Site
+    from talops.site.site import Site
     from talops.tofu.engine import Engine
 
 

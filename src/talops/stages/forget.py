@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from talops.files import PRIVATE, write_atomic
 from talops.kube import kubeconfig_file
 from talops.machineconfig.places import TALOSCONFIG
-from talops.machineconfig.written import talosconfig_without, write
 from talops.pipeline.stage import Change
-from talops.stages.bootstrap import RECORD
+from talops.site.bootstrap_record import RECORD
+from talops.site.written_configs import talosconfig_without, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.pipeline.stage import Reporter
-    from talops.stages.site import Site
+    from talops.site.site import Site
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from talops.checks.after.reach import Reach
 from talops.errors import TalopsError, UnreachableError
 from talops.kube.kubeconfig import load
 from talops.kube.objects import Ref
 from talops.pipeline.stage import Change
-from talops.stages.checks.reach import Reach
 
 if TYPE_CHECKING:
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter
-    from talops.stages.bundle import SecretsFile
-    from talops.stages.site import Site
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from talops.errors import TalopsError
-from talops.gitops import deploykey, flux
-from talops.gitops.deploykey import VAULT_NAME
-from talops.kube.conditions import condition, ready
-from talops.kube.objects import Object, Ref
-from talops.pipeline.stage import Absent
-from talops.secrets.vault import Vault
-from talops.stages import flux_install, handover
-from talops.stages.objects import (
+from talops.delivery import flux_install, handover
+from talops.delivery.objects import (
     ObjectChange,
     bring,
     client,
@@ -23,18 +16,25 @@ from talops.stages.objects import (
     look,
     wait_until_ready,
 )
+from talops.errors import TalopsError
+from talops.gitops import deploykey, flux
+from talops.gitops.deploykey import VAULT_NAME
+from talops.kube.conditions import condition, ready
+from talops.kube.objects import Object, Ref
+from talops.pipeline.stage import Absent
+from talops.secrets.vault import Vault
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from talops.delivery.gitrepo import GitAccess
+    from talops.delivery.handover import Checked
     from talops.inventory.model import Repository
     from talops.kube.client import KubeClient
     from talops.pipeline.stage import Reporter
     from talops.redaction import Secret
-    from talops.stages.gitrepo import GitAccess
-    from talops.stages.handover import Checked
-    from talops.stages.site import Site
+    from talops.site.site import Site
 
     Judge = Callable[[KubeClient], Awaitable[Ready[None] | NotYet]]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError, UnreachableError
 from talops.inventory.schematics import schematic_text
 from talops.pipeline.stage import Change
-from talops.stages.image_files import absent_images
+from talops.site.image_files import absent_images
 from talops.talos.image_factory import ImageFactory
 
 if TYPE_CHECKING:
     from talops.pipeline.stage import Reporter
-    from talops.stages.site import Site
+    from talops.site.site import Site
 
 
 @dataclass(frozen=True)

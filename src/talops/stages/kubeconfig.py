@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from talops.kube.kubeconfig import Kubeconfig
     from talops.pipeline.stage import Reporter
     from talops.redaction import Secret
-    from talops.stages.bundle import SecretsFile
-    from talops.stages.site import Site
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
 
 
 def _pem(encoded: str) -> str:

@@ -11,8 +11,8 @@ from talops.proxmox import storage
 from talops.proxmox.client import Client
 from talops.proxmox.guests import guests
 from talops.render.layers import layers
-from talops.stages.checks.host import access_of
-from talops.stages.host_wanted import wanted
+from talops.site.host_wanted import wanted
+from talops.site.proxmox_access import access_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import Change, Reporter
     from talops.proxmox.facts import Guest
     from talops.proxmox.wanted import Wanted
-    from talops.stages.site import Site
+    from talops.site.site import Site
     from talops.statestore.backends.interface import StateBackend, StateInfo
 
 _DISK = re.compile(r"(?:vm|base)-(\d+)-")

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.checks.before import addresses, age_key, clock, git, images, ports, provider, truenas
 from talops.errors import PreflightError, TalopsError
 from talops.pipeline.checks import Check, Verdict, failures, run_checks
-from talops.stages.checks import (
-    addresses,
-    age_key,
-    clock,
-    git,
-    images,
-    ports,
-    provider,
-    truenas,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from talops.checks.before.basis import Ground
     from talops.pipeline.checks import CheckResult, Finding
     from talops.pipeline.stage import Change, Reporter
-    from talops.stages.checks.ground import Ground
 
 
 def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:

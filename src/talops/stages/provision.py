@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from talops.errors import DifferencesFoundError, TalopsError
 from talops.pipeline.stage import Absent, Change
 from talops.render.layers import layers
-from talops.stages import access
+from talops.site import layer_access as access
+from talops.site.resource_story import ResourceStory, made_vm
+from talops.site.state_copies import copies_around
 from talops.stages.configure import pending_files
-from talops.stages.resource_story import ResourceStory, made_vm
-from talops.stages.state_copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.events import LayerStarted
 from talops.tofu.layers import Layer
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from talops.events import Emit, Event
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter
-    from talops.stages.bundle import SecretsFile
-    from talops.stages.fleet import Fleet
-    from talops.stages.site import Site
+    from talops.site.fleet import Fleet
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
     from talops.tofu.apply import Applier
     from talops.tofu.engine import Engine
     from talops.tofu.judge import Judged
@@ -183,7 +183,7 @@ class Provision:
 
     async def _healthy(self, batch: Batch) -> None:
         """Every node of the batch is back and ready, so that the next may restart."""
-        from talops.stages.health import wait_healthy
+        from talops.site.health import wait_healthy
 
         cluster = self._site.cluster
         await wait_healthy(
@@ -216,7 +216,7 @@ class Provision:
         await asyncio.gather(*(self._answers(fleet, node) for node in nodes))
 
     async def _answers(self, fleet: Fleet, node: Node) -> None:
-        from talops.stages.fleet import Silent
+        from talops.site.fleet import Silent
 
         async def probe() -> Ready[None] | NotYet:
             state = await fleet.look(node)

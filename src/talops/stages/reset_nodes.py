@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import UnreachableError
 from talops.pipeline.stage import Absent, Change
-from talops.stages.fleet import Configured, Fleet, Silent, Waiting
+from talops.site.fleet import Configured, Fleet, Silent, Waiting
 from talops.talos.kinds import VOLUMES
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter
-    from talops.stages.bundle import SecretsFile
-    from talops.stages.fleet import State
-    from talops.stages.site import Site
+    from talops.site.fleet import State
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
     from talops.talos.kinds import Volume
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from talops.checks.after.reach import Reach, errors_of, values_of
 from talops.errors import ConflictError, TalopsError
 from talops.pipeline.stage import Absent, Change
-from talops.stages.checks.reach import Reach, errors_of, values_of
-from talops.stages.fleet import Configured, Silent
+from talops.site.fleet import Configured, Silent
 from talops.stages.reset_nodes import wipe
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter
-    from talops.stages.bundle import SecretsFile
-    from talops.stages.fleet import State
-    from talops.stages.site import Site
+    from talops.site.fleet import State
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
     from talops.talos.calls.etcd import EtcdMember, EtcdStatus
     from talops.talos.client import Talos
 

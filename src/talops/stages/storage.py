@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
 from talops.pipeline.stage import Change
-from talops.stages import nas
+from talops.site import nas
 from talops.truenas.client import TrueNas
 from talops.truenas.datasets import Wanted, differences, size
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from talops.pipeline.stage import Reporter
-    from talops.stages.site import Site
+    from talops.site.site import Site
     from talops.truenas.datasets import Dataset, Pool
 
 NOTHING = Wanted("")

@@ -7,12 +7,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from talops.errors import TalopsError
-from talops.kube.conditions import condition
-from talops.kube.kubeconfig import load
-from talops.pipeline.checks import Check, Verdict, failures, run_checks, skipped
-from talops.pipeline.stage import Absent
-from talops.stages.checks import (
+from talops.checks.after import (
     api,
     certificates,
     endpoint,
@@ -26,7 +21,12 @@ from talops.stages.checks import (
     storage,
     versions,
 )
-from talops.stages.checks.reach import Reach, values_of
+from talops.checks.after.reach import Reach, values_of
+from talops.errors import TalopsError
+from talops.kube.conditions import condition
+from talops.kube.kubeconfig import load
+from talops.pipeline.checks import Check, Verdict, failures, run_checks, skipped
+from talops.pipeline.stage import Absent
 from talops.talos.kinds import MACHINE_ID, MACHINE_STATUS
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from talops.pipeline.checks import CheckResult, Finding
     from talops.pipeline.stage import Change, Reporter
-    from talops.stages.bundle import SecretsFile
-    from talops.stages.site import Site
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
 
 
 # Of the reasons why a cluster is not ready yet; the first may only be the effect of the second.

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Absent
-from talops.stages.fleet import Silent
-from talops.stages.node_configs import NodeConfigs
-from talops.stages.node_facts import change_for
+from talops.site.fleet import Silent
+from talops.site.node_configs import NodeConfigs
+from talops.site.node_facts import change_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter
-    from talops.stages.bundle import SecretsFile
-    from talops.stages.node_facts import ConfigChange, NodeFacts
-    from talops.stages.site import Site
+    from talops.site.node_facts import ConfigChange, NodeFacts
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
 
 
 @dataclass(frozen=True)

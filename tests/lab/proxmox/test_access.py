@@ -8,8 +8,8 @@ import pytest
 from tests.lab.proxmox.conftest import Pve
 
 from talops.lab.faults import Faults, parse
+from talops.lab.proxmox.access.rights import acl_key
 from talops.lab.proxmox.hypervisor import Hypervisor
-from talops.lab.proxmox.rights import acl_key
 from talops.lab.spec import LabSpec
 
 if TYPE_CHECKING:

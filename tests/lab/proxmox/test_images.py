@@ -11,7 +11,7 @@ import struct
 import pytest
 
 from talops.lab.factory.images import parse
-from talops.lab.proxmox.images import UNREADABLE, image_problem
+from talops.lab.proxmox.storage.images import UNREADABLE, image_problem
 
 EMPTY = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from talops.lab.proxmox import api, server
-from talops.lab.proxmox.drives import format_size, parse_drive, parse_size
+from talops.lab.proxmox import server
 from talops.lab.proxmox.errors import PveError
-from talops.lab.proxmox.formats import check_format
-from talops.lab.proxmox.params import MISSING, UNKNOWN, verify
 from talops.lab.proxmox.routing import route
-from talops.lab.proxmox.vmconfig import format_net
+from talops.lab.proxmox.schema import api
+from talops.lab.proxmox.schema.formats import check_format
+from talops.lab.proxmox.schema.params import MISSING, UNKNOWN, verify
+from talops.lab.proxmox.vm.config import format_net
+from talops.lab.proxmox.vm.drives import format_size, parse_drive, parse_size
 
 if TYPE_CHECKING:
     from tests.lab.proxmox.conftest import Pve

@@ -13,7 +13,7 @@ import pytest
 from talops.lab.faults import Faults, parse
 from talops.lab.proxmox.hypervisor import Hypervisor
 from talops.lab.proxmox.resources import vm_row
-from talops.lab.proxmox.vms import Vm
+from talops.lab.proxmox.vm.records import Vm
 from talops.lab.spec import LabSpec
 
 if TYPE_CHECKING:

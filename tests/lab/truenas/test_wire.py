@@ -10,7 +10,7 @@ import pytest
 from tests.truenas.nas import NEW, OLD, running
 from websockets.asyncio.client import connect
 
-from talops.cli.lab import _spec
+from talops.cli.lab.commands import _spec
 from talops.errors import TalopsError
 from talops.lab.spec import LabSpec, TrueNasSpec, truenas_of, usual
 from talops.lab.truenas.service import apis

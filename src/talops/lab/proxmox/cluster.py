@@ -10,7 +10,7 @@ from talops.lab.proxmox.errors import invalid
 from talops.lab.proxmox.hypervisor import VERSION
 from talops.lab.proxmox.resources import node_row, storage_row, vm_row
 from talops.lab.proxmox.routing import route
-from talops.lab.proxmox.volaccess import LOCAL_ZONE
+from talops.lab.proxmox.storage.access import LOCAL_ZONE
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.drives import parse
 from talops.lab.proxmox.errors import failed, prefixed
-from talops.lab.proxmox.formats import split_list
 from talops.lab.proxmox.routing import route
+from talops.lab.proxmox.schema.formats import split_list
+from talops.lab.proxmox.vm.drives import parse
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call

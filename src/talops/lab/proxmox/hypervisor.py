@@ -8,19 +8,19 @@ import secrets
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+from talops.lab.proxmox.access.login import Login
+from talops.lab.proxmox.access.rights import Rights
 from talops.lab.proxmox.call import RawJson
 from talops.lab.proxmox.clock import Clock
-from talops.lab.proxmox.drives import parse
 from talops.lab.proxmox.errors import failed
 from talops.lab.proxmox.locks import Locks
-from talops.lab.proxmox.login import Login
 from talops.lab.proxmox.resources import Pvestatd
-from talops.lab.proxmox.rights import Rights
-from talops.lab.proxmox.storages import Storages
+from talops.lab.proxmox.storage.storages import Storages
+from talops.lab.proxmox.storage.volumes import Volumes
 from talops.lab.proxmox.store import Document, Store, Table, documents
 from talops.lab.proxmox.tasks import Tasks
-from talops.lab.proxmox.vms import Vm
-from talops.lab.proxmox.volumes import Volumes
+from talops.lab.proxmox.vm.drives import parse
+from talops.lab.proxmox.vm.records import Vm
 
 if TYPE_CHECKING:
     import ssl
@@ -170,12 +170,12 @@ class Hypervisor:
         return here[0]["path"].split(";")
 
     async def machine_gone(self, vm: Vm) -> None:
-        from talops.lab.proxmox.power import uuid_of
+        from talops.lab.proxmox.vm.power import uuid_of
 
         await self.machines.destroy(uuid_of(vm))
 
     def vm_by_uuid(self, uuid: str) -> Vm | None:
-        from talops.lab.proxmox.power import uuid_of
+        from talops.lab.proxmox.vm.power import uuid_of
 
         return next((vm for vm in self.vms.values() if uuid_of(vm) == uuid), None)
 

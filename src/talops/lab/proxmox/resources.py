@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.vms import Vm, summary
+from talops.lab.proxmox.vm.records import Vm, summary
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.hypervisor import Hypervisor

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from talops.lab.proxmox import api
 from talops.lab.proxmox.errors import PveError
+from talops.lab.proxmox.schema import api
 
 if TYPE_CHECKING:
     from collections.abc import Callable

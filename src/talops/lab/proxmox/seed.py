@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.drives import GIB
+from talops.lab.proxmox.access.login import hash_password
 from talops.lab.proxmox.hypervisor import token_secret
-from talops.lab.proxmox.login import hash_password
+from talops.lab.proxmox.vm.drives import GIB
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.hypervisor import Hypervisor

@@ -11,40 +11,40 @@ from urllib.parse import parse_qsl, unquote
 
 from aiohttp import web
 
-from talops.lab.proxmox import (  # noqa: F401  (importing them registers their routes)
-    access,
-    agent,
-    cluster,
-    downloads,
-    groups,
-    ha,
-    hardware,
-    indexes,
-    network,
-    nodes,
-    pools,
-    power,
-    roles,
-    storageapi,
-    storageconfig,
-    storagecontent,
-    tasksapi,
-    tokens,
-    urls,
-    vmclone,
-    vmcloudinit,
-    vmcreate,
-    vmdisks,
-    vmmigrate,
-    vms,
-    vmupdate,
+from talops.lab.proxmox import cluster, ha, hardware, nodes, tasksapi  # noqa: F401  (importing them registers their routes)
+from talops.lab.proxmox.access import (
+    groups,  # noqa: F401  (importing it registers its routes)
+    pools,  # noqa: F401  (importing it registers its routes)
+    roles,  # noqa: F401  (importing it registers its routes)
+    tokens,  # noqa: F401  (importing it registers its routes)
 )
+from talops.lab.proxmox.access import users as access  # noqa: F401  (importing it registers its routes)
 from talops.lab.proxmox.call import Answer, Call, RawJson, Upload
-from talops.lab.proxmox.checks import check_caller
 from talops.lab.proxmox.errors import PveError, invalid, unauthorized
-from talops.lab.proxmox.formats import check_format
-from talops.lab.proxmox.params import verify
+from talops.lab.proxmox.network import interfaces as network  # noqa: F401  (importing it registers its routes)
 from talops.lab.proxmox.routing import route
+from talops.lab.proxmox.schema import indexes  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.schema.checks import check_caller
+from talops.lab.proxmox.schema.formats import check_format
+from talops.lab.proxmox.schema.params import verify
+from talops.lab.proxmox.storage import api as storageapi  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.storage import config as storageconfig  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.storage import content as storagecontent  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.storage import (
+    downloads,  # noqa: F401  (importing it registers its routes)
+    urls,  # noqa: F401  (importing it registers its routes)
+)
+from talops.lab.proxmox.vm import (
+    agent,  # noqa: F401  (importing it registers its routes)
+    power,  # noqa: F401  (importing it registers its routes)
+)
+from talops.lab.proxmox.vm import clone as vmclone  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.vm import cloudinit as vmcloudinit  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.vm import create as vmcreate  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.vm import disks as vmdisks  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.vm import migrate as vmmigrate  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.vm import records as vms  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.vm import update as vmupdate  # noqa: F401  (importing it registers its routes)
 
 if TYPE_CHECKING:
     from talops.lab.faults import Fault

@@ -9,9 +9,9 @@ from aiohttp import web
 
 from talops.lab.proxmox.errors import PveError
 from talops.lab.proxmox.hypervisor import Hypervisor
-from talops.lab.proxmox.power import describe, uuid_of
 from talops.lab.proxmox.seed import seed
 from talops.lab.proxmox.server import Api
+from talops.lab.proxmox.vm.power import describe, uuid_of
 
 if TYPE_CHECKING:
     from talops.lab.context import LabContext

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from talops.lab.proxmox.call import Answer
 from talops.lab.proxmox.errors import invalid
-from talops.lab.proxmox.formats import split_list
 from talops.lab.proxmox.routing import route
+from talops.lab.proxmox.schema.formats import split_list
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call

@@ -18,7 +18,7 @@ from talops.lab.talos.router import Router
 
 if TYPE_CHECKING:
     from talops.lab.kubernetes.pki import KeyPair
-    from talops.lab.talos.node import Node
+    from talops.lab.talos.machine.node import Node
 
 _POLL = 0.2
 _CERTIFICATE_LIFE = dt.timedelta(hours=24)

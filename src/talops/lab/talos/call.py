@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from talops.lab.talos.node import Node
+    from talops.lab.talos.machine.node import Node
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from talops.lab.talos import pods
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from talops.lab.talos.node import Node
+    from talops.lab.talos.machine.node import Node
 
 ROOT = "/sys/fs/cgroup"
 _MIB = 2**20

@@ -10,7 +10,7 @@ from talops.talos.wire import machine_pb2
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from talops.lab.talos.node import Node
+    from talops.lab.talos.machine.node import Node
 
 KUBERNETES = "k8s.io"
 PAUSE = "registry.k8s.io/pause:3.10.1"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from grpclib.server import Stream
 
-    from talops.lab.talos.node import Node
+    from talops.lab.talos.machine.node import Node
 
 _BASES: tuple[type, ...] = (
     machine_grpc.MachineServiceBase,

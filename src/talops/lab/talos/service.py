@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.talos.host import TalosHost
-from talops.lab.talos.settings import LabSettings, Timing
+from talops.lab.talos.machine.host import TalosHost
+from talops.lab.talos.machine.settings import LabSettings, Timing
 
 if TYPE_CHECKING:
     from talops.lab.context import LabContext
     from talops.lab.kubernetes.api import KubeApi
     from talops.lab.machine import Machine, MachinePower
-    from talops.lab.talos.node import Node
-    from talops.lab.talos.settings import Tools
+    from talops.lab.talos.machine.node import Node
+    from talops.lab.talos.machine.settings import Tools
 
 
 class TalosService:

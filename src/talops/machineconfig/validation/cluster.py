@@ -6,7 +6,7 @@ from ipaddress import ip_network
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from talops.machineconfig.twins import conflicts
+from talops.machineconfig.patches.twins import conflicts
 from talops.machineconfig.validation import rules
 from talops.machineconfig.validation.kubernetes import CONTROL_PLANE_ONLY
 from talops.machineconfig.validation.view import at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.machineconfig.identity import identify
+from talops.machineconfig.patches.identity import identify
 from talops.machineconfig.validation import kubernetes, rules, system
 from talops.machineconfig.validation.view import at
 

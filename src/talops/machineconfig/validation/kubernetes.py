@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
-from talops.machineconfig import pem
+from talops.machineconfig.secrets import pem
 from talops.machineconfig.validation import rules
 from talops.machineconfig.validation.view import at
 

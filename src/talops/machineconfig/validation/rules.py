@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from talops.errors import TalopsError
-from talops.machineconfig import pem
+from talops.machineconfig.secrets import pem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

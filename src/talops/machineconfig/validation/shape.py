@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.machineconfig.fields import unknown_keys, wrong_kinds
-from talops.machineconfig.identity import Identity, fields_of, identify
+from talops.machineconfig.patches.fields import unknown_keys, wrong_kinds
+from talops.machineconfig.patches.identity import Identity, fields_of, identify
 from talops.machineconfig.schema.documents import NAMED, SINCE
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from talops.machineconfig.identity import identify
+from talops.machineconfig.patches.identity import identify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,16 +12,16 @@ from grpclib.exceptions import GRPCError
 from talops.errors import TalopsError
 from talops.lab.talos.api.common import require_control_plane
 from talops.lab.talos.call import Api
-from talops.lab.talos.kinds import DIAGNOSTICS, STATIC_PODS, VOLUMES
-from talops.lab.talos.specs import message
-from talops.lab.talos.stages import Stage
+from talops.lab.talos.machine.stages import Stage
+from talops.lab.talos.resources.kinds import DIAGNOSTICS, STATIC_PODS, VOLUMES
+from talops.lab.talos.resources.specs import message
 from talops.talos.wire import cluster_pb2
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from talops.lab.talos.node import Node
-    from talops.lab.talos.resources import Stored
+    from talops.lab.talos.machine.node import Node
+    from talops.lab.talos.resources.store import Stored
 
 _POLL = 0.5
 _DEFAULT_WAIT = 300.0

@@ -8,8 +8,8 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 if TYPE_CHECKING:
-    from talops.lab.talos.config import MachineConfig
-    from talops.lab.talos.node import Node
+    from talops.lab.talos.config.document import MachineConfig
+    from talops.lab.talos.machine.node import Node
 
 
 def require_control_plane(node: Node, name: str) -> MachineConfig:

@@ -10,17 +10,17 @@ from grpclib.exceptions import GRPCError
 
 from talops.lab.talos.api.common import full_disk, require_control_plane
 from talops.lab.talos.call import Api
-from talops.lab.talos.changes import difference, needs_reboot, same
-from talops.lab.talos.control_plane import Bootstrap
-from talops.lab.talos.decoding import BadConfigError, decode
-from talops.lab.talos.failures import Wish
+from talops.lab.talos.cluster.control_plane import Bootstrap
+from talops.lab.talos.config.changes import difference, needs_reboot, same
+from talops.lab.talos.config.decoding import BadConfigError, decode
+from talops.lab.talos.config.validation import validate
+from talops.lab.talos.machine.failures import Wish
 from talops.lab.talos.rbac import ADMIN
-from talops.lab.talos.validation import validate
 from talops.talos.wire import machine_pb2
 
 if TYPE_CHECKING:
-    from talops.lab.talos.config import MachineConfig
-    from talops.lab.talos.node import Node
+    from talops.lab.talos.config.document import MachineConfig
+    from talops.lab.talos.machine.node import Node
 
 _Request = machine_pb2.ApplyConfigurationRequest
 _TRY_SECONDS = 60.0

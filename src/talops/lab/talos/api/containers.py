@@ -19,7 +19,7 @@ from talops.talos.wire import common_pb2, image_pb2, machine_pb2
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from talops.lab.talos.node import Node
+    from talops.lab.talos.machine.node import Node
 
 _SYSTEM = "system"
 _OF_TALOS = {"apid", "trustd"}

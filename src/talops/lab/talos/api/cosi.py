@@ -9,16 +9,16 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from talops.lab.talos.call import Api
-from talops.lab.talos.content import recorded
-from talops.lab.talos.definitions import META, known, meta
-from talops.lab.talos.kinds import MEMBERS
 from talops.lab.talos.rbac import ADMIN
+from talops.lab.talos.resources.content import recorded
+from talops.lab.talos.resources.definitions import META, known, meta
+from talops.lab.talos.resources.kinds import MEMBERS
 from talops.talos.wire import cosi_pb2
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from talops.lab.talos.resources import Change, ResourceStore, Stored
+    from talops.lab.talos.resources.store import Change, ResourceStore, Stored
 
 _BOOKMARK = bytes(8)
 _READ_ONLY = "user writes are not allowed"

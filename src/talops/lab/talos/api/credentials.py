@@ -15,7 +15,7 @@ from grpclib.exceptions import GRPCError
 from talops.lab.kubernetes.pki import Authority, Subject, talos_key_label
 from talops.lab.talos.api.common import require_control_plane
 from talops.lab.talos.call import Api
-from talops.lab.talos.decoding import to_yaml
+from talops.lab.talos.config.decoding import to_yaml
 from talops.talos.wire import common_pb2, machine_pb2
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from google.protobuf.empty_pb2 import Empty
 
-    from talops.lab.talos.config import MachineConfig
+    from talops.lab.talos.config.document import MachineConfig
 
 
 class CredentialsApi(Api):

@@ -12,7 +12,7 @@ from talops.errors import ConflictError
 from talops.files import PRIVATE, write_atomic
 from talops.lab.talos.api.common import full_disk, require_control_plane
 from talops.lab.talos.call import Api
-from talops.lab.talos.failures import SequenceFailedError
+from talops.lab.talos.machine.failures import SequenceFailedError
 from talops.talos.wire import common_pb2, machine_pb2
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from talops.lab.talos.call import Api
-from talops.lab.talos.files import ALL, archived, below, read_file, relative
+from talops.lab.talos.machine.files import ALL, archived, below, read_file, relative
 from talops.talos.wire import common_pb2, machine_pb2
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from google.protobuf.empty_pb2 import Empty
 
-    from talops.lab.talos.files import Entry
-    from talops.lab.talos.services import Service
+    from talops.lab.talos.machine.files import Entry
+    from talops.lab.talos.machine.services import Service
 
 
 _CHUNK = 32768

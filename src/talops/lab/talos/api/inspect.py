@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.lab.talos.call import Api
-from talops.lab.talos.definitions import known
+from talops.lab.talos.resources.definitions import known
 from talops.talos.wire import inspect_pb2
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from grpclib.exceptions import GRPCError
 
 from talops.errors import TalopsError
 from talops.lab.talos.call import Api
-from talops.lab.talos.failures import Wish
-from talops.lab.talos.image import Image, installer_image
-from talops.lab.talos.life import stage_upgrade
+from talops.lab.talos.machine.failures import Wish
+from talops.lab.talos.machine.image import Image, installer_image
+from talops.lab.talos.machine.life import stage_upgrade
 from talops.talos.wire import machine_pb2
 
 if TYPE_CHECKING:
-    from talops.lab.talos.node import Node
+    from talops.lab.talos.machine.node import Node
 
 _PARTITIONS = {"STATE", "EPHEMERAL", "META", "EFI", "BIOS", "BOOT"}
 _PROMOTABLE = {"ETCD", "CRI", "KUBELET", "LOG"}

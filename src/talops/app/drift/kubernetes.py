@@ -1,0 +1,107 @@
+"""Inventory ↔ Kubernetes: its nodes, their marks, and what Flux says of its own work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.app.drift.model import Difference, LayerDrift, absent
+from talops.checks.after import flux
+from talops.checks.after.nodes import wrong_labels, wrong_taints
+from talops.delivery.objects import ObjectChange
+from talops.kube.conditions import condition
+from talops.kube.kubeconfig import load
+from talops.pipeline.checks import Verdict
+from talops.pipeline.stage import Absent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from talops.checks.after.reach import Reach
+    from talops.inventory.model import Cluster, Node
+    from talops.kube.objects import Object
+    from talops.pipeline.checks import Finding
+    from talops.pipeline.stage import AnyStage, Change
+
+LAYER = "kubernetes"
+LABEL, TAINT = "label ", "taint "
+
+
+async def look(reach: Reach, stages: Sequence[AnyStage] = ()) -> LayerDrift:
+    """`stages` bring objects of their own: what they would apply anew differs."""
+    if load(reach.site.kubeconfig) is None:
+        return absent(LAYER, Absent("kubeconfig", "there is no kubeconfig yet"))
+    found = judge(reach.site.cluster, await reach.kube_nodes())
+    if reach.site.cluster.repository:
+        found += [d for f in await flux.look(reach) for d in _flux(f)]
+    for stage in stages:
+        seen = await stage.observe()
+        if isinstance(seen, Absent):
+            return absent(LAYER, seen)
+        found += [_planned(stage.name, change) for change in stage.plan(seen)]
+    return LayerDrift(LAYER, tuple(found))
+
+
+def _planned(stage: str, change: Change) -> Difference:
+    actual = change.detail or f"would {change.action}"
+    command = f"talops up --only {stage}"
+    safe = isinstance(change, ObjectChange) and change.gentle
+    return Difference(LAYER, change.target, stage, "applied", actual, "online", command, safe)
+
+
+def judge(cluster: Cluster, seen: Mapping[str, Object]) -> list[Difference]:
+    found = [d for node in cluster.nodes for d in _node(cluster, node, seen.get(node.name))]
+    found += [
+        Difference(LAYER, name, "exists", "no", "yes", "removes it", f"kubectl delete node {name}")
+        for name in seen
+        if name not in cluster.node_names
+    ]
+    return found
+
+
+def _node(cluster: Cluster, node: Node, seen: Object | None) -> list[Difference]:
+    row = (LAYER, node.name)
+    if seen is None:
+        return [Difference(*row, "exists", "yes", "no", "restarts", "talops up")]
+    found = []
+    if reason := condition(seen, "Ready"):
+        look_at = f"kubectl describe node {node.name}"
+        found.append(Difference(*row, "Ready", "True", reason, "online", look_at))
+    version = str(((seen.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion", "?"))
+    if version != cluster.kubernetes_version:
+        command = f"talops up --only apply-config --nodes '^{node.name}$'"
+        wanted = cluster.kubernetes_version
+        found.append(Difference(*row, "kubelet", wanted, version, "online", command))
+    return found + _marks(cluster, node, seen)
+
+
+def _marks(cluster: Cluster, node: Node, seen: Object) -> list[Difference]:
+    row = (LAYER, node.name)
+    found = []
+    for key, have in wrong_labels(node, seen).items():
+        wanted = node.labels[key]
+        command = f"kubectl label node {node.name} {key}={wanted} --overwrite"
+        found.append(
+            Difference(
+                *row, f"{LABEL}{key}", wanted, have or "nothing", "online", command, safe=True
+            )
+        )
+    lacking, extra = wrong_taints(cluster, node, seen)
+    for taint in lacking:
+        command = f"kubectl taint node {node.name} {taint} --overwrite"
+        found.append(
+            Difference(*row, f"{TAINT}{taint}", "there", "nothing", "online", command, safe=True)
+        )
+    for taint in extra:
+        command = f"kubectl taint node {node.name} {taint}-"
+        found.append(Difference(*row, f"{TAINT}{taint}", "not there", "there", "online", command))
+    if (seen.get("spec") or {}).get("unschedulable"):
+        command = f"kubectl uncordon {node.name}"
+        found.append(Difference(*row, "schedulable", "yes", "no", "online", command))
+    return found
+
+
+def _flux(finding: Finding) -> list[Difference]:
+    if finding.verdict not in {Verdict.FAILED, Verdict.WARNING}:
+        return []
+    target, command = finding.where or "Flux", finding.hint or "talops verify"
+    return [Difference(LAYER, target, "Flux", "Ready", finding.what, "online", command)]

@@ -1,0 +1,47 @@
+"""All layers at once; each answers for itself, or says why it could not be read."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from talops.app.drift import files, kubernetes, proxmox, storage, talos
+from talops.app.drift.model import LAYERS, looked
+from talops.checks.after.reach import Reach
+from talops.pipeline.stage import Reporter
+from talops.stages.addons import Addons
+from talops.stages.configure import Configure
+from talops.stages.gitops import GitOps
+from talops.stages.provision import Provision
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from talops.app.drift.model import LayerDrift
+    from talops.events import Emit
+    from talops.pipeline.stage import AnyStage
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
+
+
+async def look(
+    site: Site,
+    secrets: SecretsFile,
+    emit: Emit,
+    learn: Callable[..., None],
+    wanted: Sequence[str] = LAYERS,
+) -> list[LayerDrift]:
+    report = Reporter("drift", emit)
+    inside: list[AnyStage] = [Addons(site, report), GitOps(site, learn, report)]
+    every: dict[str, Callable[[], Awaitable[LayerDrift]]] = {
+        "files": lambda: files.look(Configure(site, secrets, report)),
+        "proxmox": lambda: proxmox.look(site, Provision(site, secrets, report)),
+        "storage": lambda: storage.look(site, report),
+        "talos": lambda: talos.look(site, secrets, report),
+        "kubernetes": lambda: kubernetes.look(Reach(site, secrets), inside),
+    }
+    if site.cluster.truenas is None and tuple(wanted) == LAYERS:
+        wanted = [name for name in wanted if name != storage.LAYER]
+    # Read once before all ask for it at the same time.
+    await secrets.read()
+    return list(await asyncio.gather(*(looked(name, every[name]) for name in wanted)))

@@ -1,0 +1,111 @@
+"""Generated files ↔ Proxmox: what a plan would change, and disks that nobody here made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.app.drift.model import Difference, LayerDrift, absent
+from talops.pipeline.stage import Absent
+from talops.render.layers import layers
+from talops.site import layer_access as access
+from talops.tofu import attached
+from talops.tofu.layers import Layer
+from talops.tofu.plan import VM, Change
+from talops.tofu.rules import Effect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from talops.inventory.model import Cluster
+    from talops.site.site import Site
+    from talops.stages.provision import Provision
+    from talops.tofu.judge import Judged
+
+LAYER = "proxmox"
+OWN_DISKS = frozenset({"scsi0"})
+FOREIGN = "attached by somebody else"
+
+
+async def look(site: Site, stage: Provision) -> LayerDrift:
+    if site.cluster.proxmox is None:
+        return LayerDrift(LAYER, notes=("bare metal: there is nothing between files and nodes",))
+    facts = await stage.observe()
+    if isinstance(facts, Absent):
+        return absent(LAYER, facts)
+    found = [d for name, judged in facts.layers.items() for d in planned(name, judged)]
+    foreign, notes = unmanaged(site.cluster, await _disks(site))
+    return LayerDrift(LAYER, (*found, *foreign), notes=notes)
+
+
+def planned(layer: str, judged: Sequence[Judged] | None) -> list[Difference]:
+    command = f"talops infra apply-auto --layer {layer}"
+    if judged is None:
+        actual = "not known before the layers before it are applied"
+        return [Difference(LAYER, layer, "plan", "empty", actual, "online", "talops up")]
+    return [difference for change in judged for difference in _change(change, command)]
+
+
+def _change(change: Judged, command: str) -> list[Difference]:
+    """A row per attribute where there are some; else one for the thing itself."""
+    flags = {Effect.REPLACES: "--allow-replace", Effect.REMOVES_DISK: "--allow-destroy"}
+    flags |= {Effect.DESTROYS: "--allow-destroy", Effect.FORGETS: "--allow-destroy"}
+    flag = f" {flags[change.effect]} {change.name}" if change.effect in flags else ""
+    row = (LAYER, change.name)
+    safe = change.effect <= Effect.ONLINE
+    if change.effect is Effect.CREATES:
+        return [Difference(*row, "exists", "yes", "no", "creates", command)]
+    if change.effect in {Effect.DESTROYS, Effect.FORGETS}:
+        return [Difference(*row, "exists", "no", "yes", str(change.effect), command + flag)]
+    return [
+        Difference(
+            *row,
+            cause.attribute,
+            _text(cause.after),
+            _text(cause.before),
+            str(cause.effect),
+            command + flag,
+            safe=safe,
+        )
+        for cause in change.causes
+    ] or [Difference(*row, "plan", "no change", "a change", str(change.effect), command + flag)]
+
+
+def _text(value: object) -> str:
+    return "nothing" if value is None or value == "" else str(value)
+
+
+async def _disks(site: Site) -> Mapping[str, frozenset[str]]:
+    """Node → slots; a VM that Proxmox does not show is left out."""
+    layer = next(each for each in layers(site.cluster) if each.name.startswith("02-"))
+    ours = Layer(layer.name, site.root / layer.directory)
+    reached = access.proxmox_access(access.variables(site, ours))
+    ids = {node.vm.vm_id: node.name for node in site.cluster.nodes if node.vm and node.vm.vm_id}
+    if reached is None or not ids:
+        return {}
+    questions = [
+        Change(name, VM, ("no-op",), {"vm_id": vm_id}, {}, unknown=False, sensitive=(False, False))
+        for vm_id, name in ids.items()
+    ]
+    slots = await attached.read_attached(reached, questions)
+    return {ids[vm_id]: found for vm_id, found in slots.items()}
+
+
+def unmanaged(
+    cluster: Cluster, disks: Mapping[str, frozenset[str]]
+) -> tuple[list[Difference], tuple[str, ...]]:
+    """With the CSI plugin such disks are volumes in use: worth a note, and no difference."""
+    rows = [(name, slot) for name, slots in disks.items() for slot in sorted(slots - OWN_DISKS)]
+    if cluster.addons.proxmox_csi:
+        return [], tuple(f"{name} has {slot}, a volume or somebody's disk" for name, slot in rows)
+    return [
+        Difference(
+            LAYER,
+            name,
+            f"disk.{slot}",
+            "not there",
+            FOREIGN,
+            "removes a disk",
+            f"detach it in Proxmox, or leave it; changing a disk of {name} would remove it",
+        )
+        for name, slot in rows
+    ], ()

@@ -1,0 +1,3 @@
+"""Checks of a running cluster: what `talops verify` looks at."""
+
+from __future__ import annotations

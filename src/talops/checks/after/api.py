@@ -1,0 +1,26 @@
+"""The Kubernetes API answers through the kubeconfig, and calls itself ready."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.pipeline.checks import failed, passed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.checks.after.reach import Reach
+    from talops.pipeline.checks import Finding
+
+
+async def look(reach: Reach) -> list[Finding]:
+    async with reach.kube() as kube:
+        return judge(kube.server, reach.site.cluster.endpoint, await kube.failing_checks())
+
+
+def judge(server: str, endpoint: str, failing: Sequence[str]) -> list[Finding]:
+    found = [failed(f"the API server's check {name} fails", where=server) for name in failing]
+    if server != endpoint:
+        what = f"the kubeconfig leads to {server}, the cluster's endpoint is {endpoint}"
+        found.append(failed(what, hint="talops up --only kubeconfig", final=True))
+    return found or [passed("ready, through the kubeconfig", where=server)]

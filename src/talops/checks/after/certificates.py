@@ -1,0 +1,119 @@
+"""When every certificate of the cluster ends, and which of them need somebody soon."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from cryptography import x509
+
+from talops.checks.after.wire import APID, KUBERNETES, certificate
+from talops.errors import TalopsError, UnreachableError
+from talops.kube import kubeconfig_file
+from talops.machineconfig.places import TALOSCONFIG
+from talops.pipeline.checks import failed, from_error, passed, unproven, warning
+from talops.talos import talosconfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.checks.after.reach import Reach
+    from talops.machineconfig.secrets.bundle import Bundle
+    from talops.pipeline.checks import Finding
+    from talops.site.site import Site
+
+
+@dataclass(frozen=True)
+class Ending:
+    """`notice`: how long before its end somebody has to act; none where Talos renews by itself."""
+
+    name: str
+    at: datetime
+    notice: timedelta
+    hint: str
+
+
+async def look(reach: Reach) -> list[Finding]:
+    bundle = await reach.bundle()
+    files, unread = _files(reach.site)
+    served = await _served(reach.site)
+    endings = [*_authorities(bundle), *files, *(e for e in served if isinstance(e, Ending))]
+    silent = [finding for finding in served if not isinstance(finding, Ending)]
+    return [*judge(endings, datetime.now(UTC)), *unread, *silent]
+
+
+def judge(endings: Sequence[Ending], now: datetime) -> list[Finding]:
+    """The calendar: what ends first comes first."""
+    found = []
+    for ending in sorted(endings, key=lambda e: e.at):
+        left = ending.at - now
+        day = f"{ending.at:%Y-%m-%d}"
+        if left <= timedelta():
+            what = f"{ending.name} ended on {day}"
+            found.append(failed(what, hint=ending.hint, final=bool(ending.notice)))
+        elif left < ending.notice:
+            found.append(warning(f"{ending.name} ends on {day}, {_left(left)}", hint=ending.hint))
+        else:
+            found.append(passed(f"{ending.name} ends on {day}, {_left(left)}"))
+    return found
+
+
+def _left(left: timedelta) -> str:
+    return f"in {left.days} days" if left.days else f"in {left.seconds // 3600} hours"
+
+
+def _authorities(bundle: Bundle) -> list[Ending]:
+    pairs = {"Talos": bundle.os, "Kubernetes": bundle.k8s, "etcd": bundle.etcd}
+    pairs["aggregator"] = bundle.aggregator
+    hint = "a CA is replaced with its cluster's help: talosctl rotate-ca"
+    return [
+        Ending(f"the {name} CA", _end(base64.b64decode(pair.crt)), timedelta(days=180), hint)
+        for name, pair in pairs.items()
+    ]
+
+
+def _files(site: Site) -> tuple[list[Ending], list[Finding]]:
+    """The client certificates in this directory; a file that is not there has no end."""
+    month = timedelta(days=30)
+    found, unread = [], []
+    entry = kubeconfig_file.entry(site.kubeconfig, site.cluster.name)
+    if entry:
+        hint = "talops up --only kubeconfig"
+        found.append(Ending("the kubeconfig's certificate", entry.expires(), month, hint))
+    path = site.root / TALOSCONFIG
+    if path.exists():
+        try:
+            at = talosconfig.read(path).pick().credentials().expires
+        except TalopsError as error:
+            unread.append(from_error(error))
+        else:
+            hint = "talops talos client-config"
+            found.append(Ending("the talosconfig's certificate", at, month, hint))
+    return found, unread
+
+
+async def _served(site: Site) -> list[Ending | Finding]:
+    """What nodes show on the wire. Talos renews these by itself, so only their end matters."""
+    nodes = site.cluster.nodes
+    places = [(f"apid of {node.name}", str(node.address), APID) for node in nodes]
+    places += [
+        (f"the API server of {node.name}", str(node.address), KUBERNETES)
+        for node in site.cluster.control_planes
+    ]
+    return list(await asyncio.gather(*(_shown(*place) for place in places)))
+
+
+async def _shown(name: str, host: str, port: int) -> Ending | Finding:
+    try:
+        shown = await certificate(host, port)
+    except UnreachableError as error:
+        return unproven(f"the certificate of {name} was not seen: {error.what}", error.where)
+    at = x509.load_der_x509_certificate(shown).not_valid_after_utc
+    return Ending(name, at, timedelta(), f"talops talos services --nodes {host}")
+
+
+def _end(pem: bytes) -> datetime:
+    return x509.load_pem_x509_certificate(pem).not_valid_after_utc

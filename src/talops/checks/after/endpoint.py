@@ -1,0 +1,116 @@
+"""The cluster's address: it answers as this cluster, and one control plane holds it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from talops.checks.after.reach import errors_of, values_of
+from talops.checks.after.wire import APID, certificate
+from talops.errors import TalopsError
+from talops.pipeline.checks import failed, from_error, passed, skipped, unproven
+from talops.talos.kinds import ADDRESSES
+from talops.waiting import NotYet, Ready, wait_for
+
+if TYPE_CHECKING:
+    from talops.checks.after.reach import Reach
+    from talops.inventory.model import Cluster
+    from talops.pipeline.checks import Finding
+
+ENOUGH_TO_MOVE = 3
+
+
+async def look(reach: Reach) -> list[Finding]:
+    found = [await _answers(reach)]
+    if reach.site.cluster.vip is None:
+        return found
+    holders, unread = await _holders(reach)
+    return [*found, *unread, *judge_holders(reach.site.cluster, holders)]
+
+
+async def move(reach: Reach) -> list[Finding]:
+    """The holder is rebooted, and the address must go elsewhere; for a cluster that is well."""
+    if reach.site.cluster.vip is None:
+        return [skipped("the cluster has no VIP")]
+    holders, _ = await _holders(reach)
+    return await _move(reach, holders)
+
+
+async def _answers(reach: Reach) -> Finding:
+    """The kubeconfig's CA makes sure that it is this cluster and no other."""
+    async with reach.kube() as kube:
+        try:
+            version = await kube.version()
+        except TalopsError as error:
+            return from_error(error)
+    host = reach.site.cluster.endpoint_host
+    kind = "the VIP" if reach.site.cluster.vip else "the only control plane"
+    return passed(f"{kind} {host} answers with Kubernetes {version}")
+
+
+async def _holders(reach: Reach) -> tuple[list[str], list[Finding]]:
+    planes = reach.site.cluster.control_planes
+    answers = await reach.ask(planes, lambda talos: talos.resources.all(ADDRESSES))
+    vip = str(reach.site.cluster.vip)
+    holders = [
+        name
+        for name, rows in values_of(answers).items()
+        if any(row.address.partition("/")[0] == vip for row in rows)
+    ]
+    unread = [from_error(error) for error in errors_of(answers).values()]
+    return holders or await _by_certificate(reach), unread
+
+
+async def _by_certificate(reach: Reach) -> list[str]:
+    """Whoever answers at the VIP shows the certificate of its own apid."""
+    planes = reach.site.cluster.control_planes
+    places = [str(reach.site.cluster.vip), *(str(node.address) for node in planes)]
+    shown, *own = await asyncio.gather(
+        *(certificate(place, APID) for place in places), return_exceptions=True
+    )
+    if not isinstance(shown, bytes):
+        return []
+    return [node.name for node, theirs in zip(planes, own, strict=True) if theirs == shown]
+
+
+def judge_holders(cluster: Cluster, holders: list[str]) -> list[Finding]:
+    if len(holders) == 1:
+        return [passed(f"{holders[0]} holds the VIP {cluster.vip}")]
+    if holders:
+        names = ", ".join(holders)
+        return [failed(f"{len(holders)} control planes hold the VIP {cluster.vip}: {names}")]
+    return [unproven(f"nobody could be seen to hold the VIP {cluster.vip}")]
+
+
+async def _move(reach: Reach, holders: list[str]) -> list[Finding]:
+    cluster = reach.site.cluster
+    if len(cluster.control_planes) < ENOUGH_TO_MOVE:
+        count = len(cluster.control_planes)
+        return [unproven(f"with {count} control planes etcd stops when the VIP's holder does")]
+    if not holders:
+        return [unproven("the VIP was not moved: nobody knows who holds it")]
+    before = holders[0]
+    node = next(node for node in cluster.control_planes if node.name == before)
+    async with (await reach.fleet()).talos(node) as talos:
+        boot = await talos.files.boot_id()
+        await talos.machine.reboot()
+
+    async def moved() -> Ready[str] | NotYet:
+        now, _ = await _holders(reach)
+        others = [name for name in now if name != before]
+        if not others:
+            return NotYet(f"{before} still holds it" if now else "nobody holds it")
+        answer = await _answers(reach)
+        return Ready(others[0]) if answer.verdict == "passed" else NotYet(answer.what)
+
+    async def back() -> Ready[None] | NotYet:
+        async with (await reach.fleet()).talos(node) as talos:
+            same = await talos.files.boot_id() == boot
+        return NotYet("it has not rebooted yet") if same else Ready(None)
+
+    limits = reach.site.limits
+    after, _ = await asyncio.gather(
+        wait_for("the VIP moves", moved, timeout=limits.boot, interval=limits.interval),
+        wait_for(f"{before} is back", back, timeout=limits.install, interval=limits.interval),
+    )
+    return [passed(f"the VIP moved from {before} to {after} when {before} rebooted")]

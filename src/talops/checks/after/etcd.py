@@ -1,0 +1,108 @@
+"""etcd: its members are the control planes, they agree, and none raises an alarm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.checks.after.reach import errors_of, values_of
+from talops.pipeline.checks import failed, from_error, passed, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from talops.checks.after.reach import Reach
+    from talops.pipeline.checks import Finding
+    from talops.talos.calls.etcd import EtcdAlarm, EtcdMember, EtcdStatus
+    from talops.talos.client import Talos
+
+# A member that applies its log this far behind the others is not merely a moment late.
+LAG = 5000
+# etcd stops taking writes at 2 GiB unless it is told otherwise.
+LARGE = 3 * 2**29
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one control plane says of etcd."""
+
+    status: EtcdStatus
+    members: Sequence[EtcdMember]
+    alarms: Sequence[EtcdAlarm]
+
+
+async def look(reach: Reach) -> list[Finding]:
+    answers = await reach.ask(reach.site.cluster.control_planes, _ask)
+    unread = [from_error(error) for error in errors_of(answers).values()]
+    wanted = {node.name for node in reach.site.cluster.control_planes}
+    return unread + judge(wanted, values_of(answers))
+
+
+async def _ask(talos: Talos) -> Answer:
+    return Answer(await talos.etcd.status(), await talos.etcd.members(), await talos.etcd.alarms())
+
+
+def judge(wanted: set[str], answers: Mapping[str, Answer]) -> list[Finding]:
+    if not answers:
+        return []
+    found = [*_membership(wanted, answers), *_health(answers), *_agreement(answers)]
+    alarms = sorted({alarm.alarm for answer in answers.values() for alarm in answer.alarms})
+    found += [
+        failed(f"etcd raises the alarm {alarm}", hint="talops talos etcd alarms")
+        for alarm in alarms
+    ]
+    if not found and len(answers) == len(wanted):
+        size = max(answer.status.db_size for answer in answers.values()) / 2**20
+        found = [passed(f"{len(wanted)} members, one leader, no alarm, {size:.0f} MiB")]
+    return found
+
+
+def _membership(wanted: set[str], answers: Mapping[str, Answer]) -> list[Finding]:
+    found: list[Finding] = []
+    for name, answer in answers.items():
+        seen = {member.hostname for member in answer.members}
+        found += [
+            failed(f"{other} is no etcd member", where=name, hint="talops talos etcd members")
+            for other in sorted(wanted - seen)
+        ]
+        found += [
+            failed(
+                f"{other} is an etcd member and no control plane of the inventory",
+                hint="talops talos etcd remove-member, if that machine is gone",
+                final=True,
+            )
+            for other in sorted(seen - wanted)
+        ]
+        learners = [member.hostname for member in answer.members if member.learner]
+        found += [failed(f"{other} is still a learner", where=name) for other in learners]
+    return list(dict.fromkeys(found))
+
+
+def _health(answers: Mapping[str, Answer]) -> list[Finding]:
+    found = []
+    for name, answer in answers.items():
+        found += [failed(error, where=name) for error in answer.status.errors]
+        if not answer.status.leader:
+            found.append(failed("sees no leader", where=name, hint="talops talos etcd status"))
+        if answer.status.db_size > LARGE:
+            size = f"{answer.status.db_size / 2**30:.1f} GiB"
+            found.append(warning(f"the database has {size}", name, "talops talos etcd defrag"))
+    return found
+
+
+def _agreement(answers: Mapping[str, Answer]) -> list[Finding]:
+    leaders = {a.status.leader for a in answers.values() if a.status.leader}
+    found = []
+    if len(leaders) > 1:
+        found.append(failed(f"the members follow {len(leaders)} different leaders"))
+    sets = {frozenset(member.id for member in answer.members) for answer in answers.values()}
+    if len(sets) > 1:
+        found.append(failed("the members name different sets of members", hint="talops talos etcd"))
+    applied = {name: answer.status.raft_applied_index for name, answer in answers.items()}
+    ahead = max(applied.values())
+    found += [
+        failed(f"is {ahead - index} entries behind", where=name)
+        for name, index in applied.items()
+        if ahead - index > LAG
+    ]
+    return found

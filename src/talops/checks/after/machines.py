@@ -1,0 +1,39 @@
+"""Talos itself is up on every node: running, and ready by its own conditions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.checks.after.reach import errors_of, values_of
+from talops.pipeline.checks import failed, from_error, passed
+from talops.talos.kinds import MACHINE_ID, MACHINE_STATUS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.checks.after.reach import Reach
+    from talops.pipeline.checks import Finding
+    from talops.talos.kinds import MachineStatus
+
+
+async def look(reach: Reach) -> list[Finding]:
+    answers = await reach.ask(
+        reach.site.cluster.nodes, lambda talos: talos.resources.find(MACHINE_STATUS, MACHINE_ID)
+    )
+    return [from_error(error) for error in errors_of(answers).values()] + judge(values_of(answers))
+
+
+def judge(statuses: Mapping[str, MachineStatus | None]) -> list[Finding]:
+    found: list[Finding] = []
+    for name, status in statuses.items():
+        hint = "talops talos health"
+        if status is None:
+            found.append(failed(f"{name} says nothing about itself yet", hint=hint))
+        elif status.stage != "running":
+            found.append(failed(f"Talos on {name} is {status.stage}", hint=hint))
+        elif not status.ready:
+            why = status.reasons or "no reason given"
+            found.append(failed(f"Talos on {name} is not ready: {why}", hint=hint))
+    if statuses and not found:
+        found.append(passed(f"Talos runs and is ready on {len(statuses)} nodes"))
+    return found

@@ -1,0 +1,132 @@
+"""Talos' own list of members is the inventory.
+
+Without a discovery service each node knows only itself. Then every node is asked for what it says
+of itself, and the checks of etcd and Kubernetes find whoever is missing or too many. With discovery
+off in the config, a node lists no members at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.checks.after.reach import errors_of, values_of
+from talops.pipeline.checks import failed, from_error, passed, skipped, warning
+from talops.talos.kinds import DISCOVERY, DISCOVERY_ID, MEMBERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from talops.checks.after.reach import Reach
+    from talops.inventory.model import Cluster, Node
+    from talops.pipeline.checks import Finding
+    from talops.talos.client import Talos
+    from talops.talos.kinds import Discovery, Member
+
+    Lists = Mapping[str, Sequence[Member]]
+
+_TYPES = {"controlplane": "control plane", "worker": "worker"}
+
+
+async def look(reach: Reach) -> list[Finding]:
+    """Every control plane is asked: each keeps a list of its own."""
+    cluster = reach.site.cluster
+    answers = await reach.ask(cluster.control_planes, _members)
+    unread = [from_error(error) for error in errors_of(answers).values()]
+    lists = values_of(answers)
+    if not each_alone(cluster, lists):
+        return unread + judge(cluster, lists)
+    workers = await reach.ask([node for node in cluster.nodes if not node.controller], _members)
+    unread += [from_error(error) for error in errors_of(workers).values()]
+    wanted = await reach.ask(cluster.control_planes[:1], _discovery)
+    setting = next(iter(values_of(wanted).values()), None)
+    return unread + judge_alone(cluster, lists | values_of(workers), setting)
+
+
+async def _members(talos: Talos) -> Sequence[Member]:
+    return await talos.resources.all(MEMBERS)
+
+
+async def _discovery(talos: Talos) -> Discovery | None:
+    return await talos.resources.find(DISCOVERY, DISCOVERY_ID)
+
+
+def each_alone(cluster: Cluster, lists: Lists) -> bool:
+    """Whether no node of several knows another one: no discovery service connects them."""
+    known = [{member.hostname for member in members} <= {name} for name, members in lists.items()]
+    return bool(known) and all(known) and len(cluster.nodes) > 1
+
+
+def judge(cluster: Cluster, lists: Lists) -> list[Finding]:
+    found: list[Finding] = []
+    for asked, members in lists.items():
+        found += _one_list(cluster, asked, {member.hostname: member for member in members})
+    if lists and not found:
+        count = len(cluster.nodes)
+        found = [passed(f"{count} nodes of the inventory, and no other, are Talos members")]
+    return list(dict.fromkeys(found))
+
+
+def judge_alone(cluster: Cluster, lists: Lists, setting: Discovery | None) -> list[Finding]:
+    """Each node's word about itself; once, why there is no more than that."""
+    found: list[Finding] = []
+    on = setting is not None and setting.enabled
+    for node in cluster.nodes:
+        if node.name not in lists:
+            continue  # it did not answer, which is a finding of its own
+        own = {member.hostname: member for member in lists[node.name]}
+        if node.name in own:
+            found += _own(node, own[node.name])
+        elif on or own:  # with discovery off a node does not even list itself
+            found += _missing(node, node.name)
+    how = "compared what each node says of itself; etcd and Kubernetes list the others"
+    if setting is not None and setting.enabled:
+        where = setting.service or "the discovery service"
+        hint = f"let the nodes reach {where}, or switch cluster.discovery off"
+        return [*found, warning(f"no node has discovered another one: {how}", hint=hint)]
+    if not any(lists.values()):
+        return [skipped("discovery is off, so Talos lists no members; etcd and Kubernetes do")]
+    return found or [passed(f"{len(lists)} nodes as written; discovery is off: {how}")]
+
+
+def _one_list(cluster: Cluster, asked: str, seen: Mapping[str, Member]) -> list[Finding]:
+    wanted = {node.name: node for node in cluster.nodes}
+    found = [f for name in wanted if name not in seen for f in _missing(wanted[name], asked)]
+    found += [
+        failed(
+            f"{name} is a Talos member and not in the inventory",
+            hint="add it to nodes.yaml, or reset it: talops talos reset --nodes …",
+            final=True,
+        )
+        for name in seen
+        if name not in wanted
+    ]
+    for name, member in seen.items():
+        if name in wanted:
+            found += _own(wanted[name], member)
+    return found
+
+
+def _missing(node: Node, asked: str) -> list[Finding]:
+    hint = f"talops talos services --nodes {node.address}"
+    return [failed(f"{node.name} is no Talos member", where=asked, hint=hint)]
+
+
+def _own(node: Node, member: Member) -> list[Finding]:
+    found = []
+    if member.machine_type != _TYPES[node.role]:
+        found.append(
+            failed(
+                f"{node.name} is {member.machine_type}, the inventory says {_TYPES[node.role]}",
+                hint="a role is given for life: reset the node, then talops up",
+                final=True,
+            )
+        )
+    if member.addresses and node.address not in member.addresses:
+        others = ", ".join(map(str, member.addresses))
+        found.append(
+            failed(
+                f"{node.name} has {others}, the inventory says {node.address}",
+                hint="talops up --only apply-config",
+            )
+        )
+    return found

@@ -1,0 +1,91 @@
+"""Every node is Ready in Kubernetes, with role, labels and taints as written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.kube.conditions import condition
+from talops.pipeline.checks import failed, passed, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.checks.after.reach import Reach
+    from talops.inventory.model import Cluster, Node
+    from talops.kube.objects import Object
+    from talops.pipeline.checks import Finding
+
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+# Kubernetes puts these on and takes them off by itself.
+TRANSIENT = "node.kubernetes.io/"
+REPAIR = "talops drift shows it, talops drift --fix repairs it"
+
+
+async def look(reach: Reach) -> list[Finding]:
+    return judge(reach.site.cluster, await reach.kube_nodes())
+
+
+def judge(cluster: Cluster, seen: Mapping[str, Object]) -> list[Finding]:
+    found = [f for node in cluster.nodes for f in _one(cluster, node, seen.get(node.name))]
+    found += [
+        failed(
+            f"{name} is in Kubernetes and not in the inventory",
+            hint=f"add it to nodes.yaml, or: kubectl delete node {name}",
+            final=True,
+        )
+        for name in seen
+        if name not in cluster.node_names
+    ]
+    return found or [passed(f"{len(seen)} nodes Ready; roles, labels and taints as written")]
+
+
+def _one(cluster: Cluster, node: Node, seen: Object | None) -> list[Finding]:
+    if seen is None:
+        where = f"talops talos logs kubelet --nodes {node.address}"
+        return [failed(f"{node.name} is not in Kubernetes", hint=where)]
+    found: list[Finding] = []
+    if reason := condition(seen, "Ready"):
+        hint = f"kubectl describe node {node.name}"
+        found.append(failed(f"not Ready: {reason}", node.name, hint))
+    if (CONTROL_PLANE in labels_of(seen)) != node.controller:
+        found.append(failed(f"its role is not {node.role}", node.name, hint=REPAIR))
+    missing = wrong_labels(node, seen)
+    found += [
+        failed(f"label {key} is {have or 'missing'}, not {node.labels[key]}", node.name, REPAIR)
+        for key, have in missing.items()
+    ]
+    lacking, extra = wrong_taints(cluster, node, seen)
+    found += [failed(f"taint {taint} is missing", node.name, REPAIR) for taint in lacking]
+    found += [warning(f"taint {taint} is not in the inventory", node.name) for taint in extra]
+    if (seen.get("spec") or {}).get("unschedulable"):
+        found.append(warning("is cordoned", node.name, f"kubectl uncordon {node.name}"))
+    return found
+
+
+def labels_of(seen: Object) -> Mapping[str, str]:
+    return dict(seen["metadata"].get("labels") or {})
+
+
+def wrong_labels(node: Node, seen: Object) -> dict[str, str]:
+    """Labels of the inventory that differ → what is there instead."""
+    have = labels_of(seen)
+    return {key: have.get(key, "") for key, value in node.labels.items() if have.get(key) != value}
+
+
+def wanted_taints(cluster: Cluster, node: Node) -> list[str]:
+    own = [f"{CONTROL_PLANE}:NoSchedule"] if node.controller else []
+    return [*([] if cluster.schedule_on_control_planes else own), *node.taints]
+
+
+def wrong_taints(cluster: Cluster, node: Node, seen: Object) -> tuple[list[str], list[str]]:
+    """Those that are missing, and those that nobody wrote down."""
+    wanted = wanted_taints(cluster, node)
+    have = [_text(taint) for taint in (seen.get("spec") or {}).get("taints") or []]
+    lacking = [taint for taint in wanted if taint not in have]
+    extra = [taint for taint in have if taint not in wanted and not taint.startswith(TRANSIENT)]
+    return lacking, extra
+
+
+def _text(taint: Object) -> str:
+    value = taint.get("value") or ""
+    return f"{taint['key']}{f'={value}' if value else ''}:{taint['effect']}"

@@ -1,0 +1,110 @@
+"""How checks reach the cluster: one certificate and one reading of the secrets for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, TypeVar
+
+from talops.errors import TalopsError
+from talops.kube.client import KubeClient
+from talops.kube.kubeconfig import load
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+
+    from talops.inventory.model import Node
+    from talops.kube.objects import Object
+    from talops.machineconfig.secrets.bundle import Bundle
+    from talops.site.fleet import Fleet
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
+    from talops.talos.client import Talos
+
+T = TypeVar("T")
+
+
+class Reach:
+    def __init__(self, site: Site, secrets: SecretsFile) -> None:
+        self.site = site
+        self._secrets = secrets
+        # Of the look that is under way: one connection to each node, for all that ask it.
+        self._open: dict[str, Talos] | None = None
+        self._kube: KubeClient | None = None
+
+    async def bundle(self) -> Bundle:
+        return await self._secrets.require()
+
+    @contextlib.asynccontextmanager
+    async def one_look(self) -> AsyncIterator[None]:
+        """Whatever is asked inside shares its connections; a later look makes its own."""
+        self._open = {}
+        try:
+            yield
+        finally:
+            opened, self._open = self._open, None
+            kube, self._kube = self._kube, None
+            for talos in opened.values():
+                talos.close()
+            if kube is not None:
+                await kube.close()
+
+    async def fleet(self) -> Fleet:
+        return await self._secrets.fleet()
+
+    async def ask(
+        self, nodes: Iterable[Node], call: Callable[[Talos], Awaitable[T]]
+    ) -> dict[str, T | TalopsError]:
+        """Ask nodes side by side; one that fails gives its error and does not spoil the others."""
+        fleet, listed = await self.fleet(), list(nodes)
+
+        async def one(node: Node) -> T | TalopsError:
+            async with self._connection(fleet, node) as talos:
+                try:
+                    return await call(talos)
+                except TalopsError as error:
+                    return error
+
+        answers = await asyncio.gather(*(one(node) for node in listed))
+        return {node.name: answer for node, answer in zip(listed, answers, strict=True)}
+
+    @contextlib.asynccontextmanager
+    async def _connection(self, fleet: Fleet, node: Node) -> AsyncIterator[Talos]:
+        if self._open is None:
+            async with fleet.talos(node) as talos:
+                yield talos
+            return
+        if node.name not in self._open:
+            self._open[node.name] = fleet.talos(node)
+        yield self._open[node.name]
+
+    @contextlib.asynccontextmanager
+    async def kube(self) -> AsyncIterator[KubeClient]:
+        if self._open is None:
+            async with self._client() as kube:
+                yield kube
+        else:
+            self._kube = self._kube or self._client()
+            yield self._kube
+
+    def _client(self) -> KubeClient:
+        config = load(self.site.kubeconfig, self.site.cluster.name)
+        if config is None:
+            raise TalopsError(
+                "there is no kubeconfig",
+                where=str(self.site.kubeconfig),
+                hint="talops up --only kubeconfig",
+            )
+        return KubeClient(config)
+
+    async def kube_nodes(self) -> dict[str, Object]:
+        async with self.kube() as kube:
+            return {node["metadata"]["name"]: node for node in await kube.list_all("v1", "Node")}
+
+
+def errors_of(answers: dict[str, T | TalopsError]) -> dict[str, TalopsError]:
+    return {name: answer for name, answer in answers.items() if isinstance(answer, TalopsError)}
+
+
+def values_of(answers: dict[str, T | TalopsError]) -> dict[str, T]:
+    return {name: a for name, a in answers.items() if not isinstance(a, TalopsError)}

@@ -1,0 +1,31 @@
+"""A storage class of the Proxmox CSI plugin, where the inventory asks for the plugin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.pipeline.checks import passed, skipped, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.checks.after.reach import Reach
+    from talops.kube.objects import Object
+    from talops.pipeline.checks import Finding
+
+PROVISIONER = "csi.proxmox.sinextra.dev"
+
+
+async def look(reach: Reach) -> list[Finding]:
+    if not reach.site.cluster.addons.proxmox_csi:
+        return [skipped("the inventory asks for no storage plugin")]
+    async with reach.kube() as kube:
+        return judge(await kube.list_all("storage.k8s.io/v1", "StorageClass"))
+
+
+def judge(classes: Sequence[Object]) -> list[Finding]:
+    names = [o["metadata"]["name"] for o in classes if o.get("provisioner") == PROVISIONER]
+    if names:
+        return [passed(f"storage class {', '.join(names)}")]
+    # talops brings the plugin's credentials; the plugin and its classes are Flux' to bring.
+    return [warning(f"no storage class of {PROVISIONER} yet", hint="kubectl get storageclass")]

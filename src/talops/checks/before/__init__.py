@@ -1,0 +1,3 @@
+"""Checks before a run changes anything: what `talops preflight` looks at."""
+
+from __future__ import annotations

@@ -1,0 +1,97 @@
+"""Who answers at the addresses of the nodes before anything is made."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from talops.errors import DeniedError, NotReadyError, TalopsError, UnreachableError
+from talops.pipeline.checks import failed, from_error, passed, skipped, warning
+from talops.site.bootstrap_record import RECORD
+from talops.site.fleet import Configured, Silent, Waiting
+from talops.talos.client import Talos
+from talops.talos.credentials import Maintenance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.checks.before.basis import Ground
+    from talops.inventory.model import Cluster, Node
+    from talops.pipeline.checks import Finding
+    from talops.site.fleet import State
+
+    Seen = State | TalopsError
+
+LATE = (
+    "fine if an earlier run gave it its config: it answers once etcd runs; "
+    "else boot it from the Talos image"
+)
+
+
+async def look(ground: Ground) -> list[Finding]:
+    secrets = ground.secrets
+    fleet = await secrets.fleet() if secrets and await secrets.read() else None
+
+    async def one(node: Node) -> Seen:
+        try:
+            return await (fleet.look(node) if fleet else _stranger(node))
+        except NotReadyError as error:  # it is on its way
+            return Silent(UnreachableError(error.what, where=error.where))
+        except TalopsError as error:
+            return error
+
+    nodes = ground.cluster.nodes
+    seen = dict(zip((n.name for n in nodes), await asyncio.gather(*map(one, nodes)), strict=True))
+    return judge(ground.cluster, seen, founded=(ground.root / RECORD).exists())
+
+
+async def _stranger(node: Node) -> Seen:
+    """Without secrets only a node in maintenance mode can be talked to."""
+    async with Talos.connect(str(node.address), Maintenance()) as talos:
+        try:
+            await talos.version()
+        except UnreachableError as error:
+            return Silent(error)
+        except DeniedError as error:
+            return TalopsError(
+                f"{node.name} is configured already, and this cluster has no secrets",
+                where=error.where,
+                hint="restore talos/talsecret.sops.yaml, or reset that node",
+            )
+    return Waiting()
+
+
+def judge(cluster: Cluster, seen: Mapping[str, Seen], *, founded: bool) -> list[Finding]:
+    found = [from_error(error) for error in seen.values() if isinstance(error, TalopsError)]
+    silent = [name for name, state in seen.items() if isinstance(state, Silent)]
+    late = [] if founded else _late(cluster, silent)
+    found += [warning("does not answer yet", name, LATE) for name in late]
+    silent = [name for name in silent if name not in late]
+    found += _lost(silent) if founded else _not_there_yet(cluster, silent)
+    waiting = sum(1 for state in seen.values() if isinstance(state, Waiting))
+    configured = sum(1 for state in seen.values() if isinstance(state, Configured))
+    if waiting:
+        found.append(passed(f"{waiting} in maintenance mode, ready for their first config"))
+    if configured:
+        found.append(passed(f"{configured} answer as nodes of this cluster"))
+    return found
+
+
+def _late(cluster: Cluster, silent: list[str]) -> list[str]:
+    """Workers of metal that may have their config and wait for etcd, to reach a control plane."""
+    planes = {node.name for node in cluster.control_planes}
+    if cluster.proxmox or planes & set(silent):
+        return []
+    return silent
+
+
+def _lost(silent: list[str]) -> list[Finding]:
+    what, hint = "does not answer, and the cluster exists", "talops infra plan: does its VM run?"
+    return [warning(what, name, hint) for name in silent]
+
+
+def _not_there_yet(cluster: Cluster, silent: list[str]) -> list[Finding]:
+    if cluster.proxmox and silent:
+        return [skipped(f"{len(silent)} do not answer: their VMs are yet to be made")]
+    hint = "boot it from the Talos image; talops talos schematic says which"
+    return [failed("does not answer", name, hint) for name in silent]

@@ -1,0 +1,62 @@
+"""The age key at hand opens every encrypted file of the repository."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.pipeline.checks import Finding, Verdict, failed, from_error, passed, skipped
+from talops.secrets.check import check_repository
+from talops.secrets.gitfiles import known_files, read_text
+from talops.secrets.metadata import is_encrypted_name, recipients_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.checks.before.basis import Ground
+    from talops.secrets.sops import Sops
+
+_KINDS = {"cannot open": Verdict.FAILED, "plain secret": Verdict.FAILED}
+
+
+async def look(ground: Ground, *, thorough: bool = False) -> list[Finding]:
+    """By what the files say about themselves; `thorough` opens each and looks for plain secrets."""
+    if ground.site is None:
+        return [skipped("there is no key or no sops to try")]
+    sops = ground.site.sops
+    if sops.keys is None:
+        return [failed("there is no age key", hint="talops secrets init, or SOPS_AGE_KEY_FILE=…")]
+    found = await _matched(sops)
+    return [*found, *await _opened(sops)] if thorough else found
+
+
+async def _matched(sops: Sops) -> list[Finding]:
+    names = [name for name in await known_files(sops.root) if is_encrypted_name(name)]
+    texts = {name: text for name in names if (text := read_text(sops.root, name)) is not None}
+    assert sops.keys
+    return judge(texts, frozenset(key.recipient for key in sops.keys.keys))
+
+
+def judge(texts: Mapping[str, str], ours: frozenset[str]) -> list[Finding]:
+    found = []
+    for name, text in texts.items():
+        try:
+            recipients = recipients_of(text, name)
+        except TalopsError as error:
+            found.append(from_error(error))
+            continue
+        if recipients is None:
+            hint = f"sops encrypt --in-place {name}"
+            found.append(failed("is named as encrypted and is not", name, hint))
+        elif not recipients & ours:
+            hint = "use the key it was made for, or: talops secrets rotate --recipients-only"
+            found.append(failed("is for another age key", name, hint))
+    return found or [passed(f"the age key fits {len(texts)} encrypted files")]
+
+
+async def _opened(sops: Sops) -> list[Finding]:
+    findings = await check_repository(sops)
+    return [
+        Finding(_KINDS.get(found.kind, Verdict.WARNING), found.what, found.where, found.hint)
+        for found in findings
+    ]

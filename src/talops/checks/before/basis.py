@@ -1,0 +1,28 @@
+"""What preflight stands on: the inventory for sure, keys and programs if they could be found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from talops.inventory.model import Cluster
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
+
+
+@dataclass(frozen=True)
+class Ground:
+    """`site` and `secrets` are None where keys or programs are missing; another check says why."""
+
+    cluster: Cluster
+    root: Path
+    site: Site | None = None
+    secrets: SecretsFile | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def path_of(self, file: str | None) -> str | None:
+        return str(self.root / file) if file else None

@@ -1,0 +1,89 @@
+"""The clock here agrees with those it talks to: certificates and locks depend on it."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+import httpx
+
+from talops.checks.after.reach import Reach, values_of
+from talops.pipeline.checks import failed, passed, unproven, warning
+from talops.talos.kinds import TIME, TIME_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.checks.before.basis import Ground
+    from talops.pipeline.checks import Finding
+    from talops.talos.client import Talos
+
+SECONDS = 10.0
+# A Date header tells whole seconds, and the way takes time; beyond that somebody should look.
+NOTICEABLE, HARMFUL = 10.0, 120.0
+HINT = "set the clock of this machine: timedatectl set-ntp true"
+
+
+async def look(ground: Ground) -> list[Finding]:
+    cluster = ground.cluster
+    servers = {"the Image Factory": cluster.image_factory_url}
+    if cluster.proxmox:
+        servers["Proxmox"] = cluster.proxmox.api_url
+    if cluster.state.kind == "http" and cluster.state.url:
+        servers["the state server"] = cluster.state.url
+    names = list(servers)
+    skews = await asyncio.gather(*(_skew(servers[name]) for name in names))
+    return judge(dict(zip(names, skews, strict=True))) + await _nodes(ground)
+
+
+async def _skew(url: str) -> float | None:
+    """Only the clock is read, so any certificate will do; None: no answer."""
+    try:
+        async with httpx.AsyncClient(verify=False, timeout=SECONDS) as client:  # noqa: S501
+            answer = await client.head(url)
+        told = parsedate_to_datetime(answer.headers["date"])
+    except (httpx.HTTPError, KeyError, ValueError):
+        return None
+    return (datetime.now(UTC) - told).total_seconds()
+
+
+def judge(skews: Mapping[str, float | None]) -> list[Finding]:
+    found = []
+    for name, skew in skews.items():
+        if skew is None:
+            found.append(unproven(f"{name} did not tell the time"))
+        elif abs(skew) > HARMFUL:
+            what = f"this clock is {abs(skew):.0f} s {_side(skew)} {name}'s"
+            found.append(failed(what, hint=HINT))
+        elif abs(skew) > NOTICEABLE:
+            what = f"this clock is {abs(skew):.0f} s {_side(skew)} {name}'s"
+            found.append(warning(what, hint=HINT))
+    agreeing = [name for name, skew in skews.items() if skew is not None]
+    if agreeing and not found:
+        found = [passed(f"agrees with {', '.join(agreeing)}")]
+    return found
+
+
+def _side(skew: float) -> str:
+    return "ahead of" if skew > 0 else "behind"
+
+
+async def _nodes(ground: Ground) -> list[Finding]:
+    """Nodes that run already say themselves whether they have the time."""
+    bundle = await ground.secrets.read() if ground.secrets else None
+    if ground.site is None or ground.secrets is None or bundle is None:
+        return []
+    reach = Reach(ground.site, ground.secrets)
+    answers = await reach.ask(ground.cluster.nodes, _synced)
+    return [
+        warning("its clock is not in sync", name, "check node_ntp_servers")
+        for name, synced in values_of(answers).items()
+        if not synced
+    ]
+
+
+async def _synced(talos: Talos) -> bool:
+    status = await talos.resources.find(TIME, TIME_ID)
+    return status is None or status.synced or status.sync_disabled

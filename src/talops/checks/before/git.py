@@ -1,0 +1,37 @@
+"""The repository that Flux will read can be read from here, as Flux will read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.delivery import handover
+from talops.delivery.gitrepo import snapshot
+from talops.pipeline.checks import passed, skipped, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.checks.before.basis import Ground
+    from talops.inventory.model import Repository
+    from talops.pipeline.checks import Finding
+
+
+async def look(ground: Ground) -> list[Finding]:
+    repository = ground.cluster.repository
+    if repository is None:
+        return [skipped("the inventory names no repository")]
+    if ground.site is None:
+        return [skipped("the credentials for it cannot be opened")]
+    reader = handover.access(ground.site, repository)
+    if reader is None:
+        return [skipped("its deploy key is yet to be made", hint="talops gitops init")]
+    async with snapshot(reader) as branch:
+        return judge(repository, branch.commit, branch.files)
+
+
+def judge(repository: Repository, commit: str, files: Sequence[str]) -> list[Finding]:
+    if not any(name.startswith(f"{repository.path}/") for name in files):
+        hint = "talops gitops init, then commit and push"
+        what = f"branch {repository.branch} has no folder {repository.path} yet"
+        return [warning(what, repository.url, hint)]
+    return [passed(f"{repository.branch} is at {commit[:12]}", repository.url)]

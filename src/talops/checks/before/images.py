@@ -1,0 +1,57 @@
+"""The Image Factory answers, and knows or can be told every schematic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError, UnreachableError
+from talops.pipeline.checks import failed, passed, warning
+from talops.site.image_files import absent_images
+from talops.talos.image_factory import ImageFactory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from talops.checks.before.basis import Ground
+    from talops.inventory.model import Cluster
+    from talops.pipeline.checks import Finding
+
+
+async def look(ground: Ground) -> list[Finding]:
+    cluster = ground.cluster
+    factory = ImageFactory(
+        cluster.image_factory_url, ca_file=ground.path_of(cluster.image_factory_ca_file)
+    )
+    wanted = dict.fromkeys(node.image.schematic for node in cluster.nodes)
+    try:
+        return judge(cluster, {name: await factory.knows(name) for name in wanted}, factory.url)
+    except UnreachableError as error:
+        if ground.site is None or cluster.proxmox is None:
+            raise
+        try:
+            absent = await absent_images(ground.site)
+        except TalopsError:  # what is wrong with Proxmox is told by its own check
+            raise error from None
+        return judge_silent(error, absent, factory.url)
+
+
+def judge_silent(error: UnreachableError, absent: Sequence[str], url: str) -> list[Finding]:
+    """No factory is needed where every image is on its storage already."""
+    if absent:
+        names = ", ".join(absent)
+        return [
+            failed(f"{error.what}; and these are not on their storage: {names}", url, error.hint)
+        ]
+    what = f"{error.what}; every image is on its storage already"
+    return [warning(what, url, "nodes that are not installed yet still need its installer")]
+
+
+def judge(cluster: Cluster, known: Mapping[str, bool], url: str) -> list[Finding]:
+    """Only what is given by its id alone cannot be registered."""
+    by_id = {node.image.schematic for node in cluster.nodes if node.extensions is None}
+    foreign = [name for name, there in known.items() if not there and name in by_id]
+    hint = "correct schematic_id in nodes.yaml, or give `extensions` instead"
+    found = [failed(f"does not know schematic {name[:12]}", url, hint) for name in foreign]
+    new = sum(1 for there in known.values() if not there)
+    later = f", {new} to be registered" if new else ""
+    return found or [passed(f"answers; {len(known)} schematics{later}", url)]

@@ -1,0 +1,31 @@
+"""What `talops check` says about the two files, beside errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.inventory.load import load
+from talops.inventory.problems import Severity
+from talops.pipeline.checks import failed, passed, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.checks.before.basis import Ground
+    from talops.inventory.problems import Problem
+    from talops.pipeline.checks import Finding
+
+
+async def look(ground: Ground) -> list[Finding]:
+    count = len(ground.cluster.nodes)
+    return judge(load(ground.root).problems, f"cluster {ground.cluster.name}, {count} nodes")
+
+
+def judge(problems: Sequence[Problem], name: str) -> list[Finding]:
+    makers = {Severity.ERROR: failed, Severity.WARNING: warning}
+    found = [
+        makers[problem.severity](problem.what, str(problem.position), problem.hint)
+        for problem in problems
+        if problem.severity in makers
+    ]
+    return found or [passed(name)]

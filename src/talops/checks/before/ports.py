@@ -1,0 +1,85 @@
+"""What has to be reachable is, and the cluster's address is not taken."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from talops.pipeline.checks import failed, passed, skipped
+from talops.site.bootstrap_record import RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.checks.before.basis import Ground
+    from talops.inventory.model import Cluster
+    from talops.pipeline.checks import Finding
+
+SECONDS = 5.0
+KUBERNETES = 6443
+_PORTS = {"https": 443, "http": 80}
+
+
+async def look(ground: Ground) -> list[Finding]:
+    places = wanted(ground.cluster)
+    errors = await asyncio.gather(*(_connect(*place) for place in places.values()))
+    found = judge(places, dict(zip(places, errors, strict=True)))
+    if ground.cluster.vip and not (ground.root / RECORD).exists():
+        taken = await _connect(str(ground.cluster.vip), KUBERNETES) is None
+        found.append(judge_vip(str(ground.cluster.vip), taken=taken))
+    return found or [skipped("nothing outside the nodes is needed")]
+
+
+def wanted(cluster: Cluster) -> dict[str, tuple[str, int]]:
+    """Not the Image Factory: whether it has to answer is for the check of the images to say."""
+    urls: dict[str, str] = {}
+    if cluster.proxmox:
+        urls["proxmox_api_url"] = cluster.proxmox.api_url
+    if cluster.state.kind == "http" and cluster.state.url:
+        urls["state.url"] = cluster.state.url
+    parts = {name: urlsplit(url) for name, url in urls.items()}
+    return {
+        name: (part.hostname or "", part.port or _PORTS.get(part.scheme, 443))
+        for name, part in parts.items()
+    }
+
+
+def judge(places: Mapping[str, tuple[str, int]], errors: Mapping[str, str | None]) -> list[Finding]:
+    found = [
+        failed(
+            f"nothing answers: {error}",
+            where="{}:{}".format(*places[name]),
+            hint=f"check {name} in cluster.yaml, the network and the firewall",
+        )
+        for name, error in errors.items()
+        if error is not None
+    ]
+    good = [f"{host}:{port}" for name, (host, port) in places.items() if errors[name] is None]
+    return [*found, *([passed(f"{', '.join(good)} can be reached")] if good else [])]
+
+
+def judge_vip(vip: str, *, taken: bool) -> Finding:
+    if taken:
+        return failed(
+            "somebody answers at the VIP before this cluster exists",
+            where=f"{vip}:{KUBERNETES}",
+            hint="choose another cluster_api_addr, or find out who it is",
+        )
+    return passed(f"the VIP {vip} is free")
+
+
+async def _connect(host: str, port: int) -> str | None:
+    """None: something listens there."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            _, writer = await asyncio.open_connection(host, port)
+    except TimeoutError:
+        return f"no answer in {SECONDS:.0f} s"
+    except OSError as error:
+        return error.strerror or str(error)
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return None

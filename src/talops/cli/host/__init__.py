@@ -1,0 +1,3 @@
+"""`talops host` and `talops template`."""
+
+from __future__ import annotations

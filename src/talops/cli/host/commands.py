@@ -1,0 +1,134 @@
+"""`talops host`: what a Proxmox must offer before a plan can work."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.options import Directory, Format, Output
+from talops.cli.output import note, print_json
+from talops.errors import DifferencesFoundError, PreflightError, TalopsError
+
+if TYPE_CHECKING:
+    from talops.proxmox.check import Facts, Finding
+
+app = typer.Typer(help="Prepare and check a Proxmox host, over its API.", no_args_is_help=True)
+
+User = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        metavar="USER@REALM",
+        help="Log in with this user's password instead of a token.",
+    ),
+]
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app, name="host")
+
+
+@app.command()
+def check(directory: Directory = None, user: User = None, output: Output = Format.TEXT) -> None:
+    """Find everything that would stop the plan, with what to do about it; exit 4 if anything."""
+    from talops.cli.host.access import access_to, place_of
+    from talops.proxmox.check import findings, look
+    from talops.site.host_wanted import wanted
+
+    place = place_of(directory)
+    asked = wanted(place.cluster)
+    facts = asyncio.run(look(access_to(place, user), asked))
+    found = findings(asked, facts)
+    wrong = [each for each in found if each.severity == "error"]
+    if output is Format.JSON:
+        print_json(_as_json(facts, found, ok=not wrong))
+    else:
+        show(found)
+        note(_summary(facts, len(wrong), len(found) - len(wrong)))
+    if wrong:
+        raise typer.Exit(PreflightError.exit_code)
+
+
+def _as_json(facts: Facts, found: list[Finding], *, ok: bool) -> dict[str, object]:
+    from talops.proxmox.facts import Unread
+
+    return {
+        "version": 1,
+        "ok": ok,
+        "endpoint": facts.endpoint,
+        "user": facts.who,
+        "proxmox": None if isinstance(facts.version, Unread) else facts.version,
+        "findings": [each.as_dict() for each in found],
+    }
+
+
+def show(found: list[Finding]) -> None:
+    """What, then how to mend it; lines to type stand by themselves so that they can be copied."""
+    for each in found:
+        place = f" ({each.where})" if each.where else ""
+        typer.echo(f"{each.severity}: {each.what}{place}")
+        first, *more = each.fix.split("\n")
+        typer.echo(f"  fix: {first}")
+        for line in more:
+            typer.echo(f"       {line}")
+
+
+def _summary(facts: Facts, wrong: int, remarks: int) -> str:
+    if wrong:
+        return f"{wrong} to mend, {remarks} to look at"
+    remark = f"; {remarks} to look at" if remarks else ""
+    return f"ok: Proxmox VE {facts.version} at {facts.endpoint} as {facts.who}{remark}"
+
+
+@app.command()
+def prepare(
+    directory: Directory = None,
+    user: User = None,
+    account: Annotated[
+        str, typer.Option("--account", help="The user that talops will be.")
+    ] = "talops@pve",
+    token_name: Annotated[  # the token's name, not its value
+        str, typer.Option("--token-name", help="Name of its API token.")
+    ] = "talops",  # noqa: S107
+    gpu: Annotated[
+        list[str] | None,
+        typer.Option("--gpu", metavar="NAME=ADDRESS", help="PCI address of a mapping; repeatable."),
+    ] = None,
+    new_token: Annotated[
+        bool, typer.Option("--new-token", help="Replace the token if it exists.")
+    ] = False,
+    show_token: Annotated[
+        bool, typer.Option("--show-token", help="Also print the new token's value.")
+    ] = False,
+    print_: Annotated[
+        bool, typer.Option("--print", help="Print the lines to type on the host; change nothing.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what is missing; exit 2 if anything is.")
+    ] = False,
+) -> None:
+    """Make roles, user, token and access rules; open storages; map GPUs. Safe to repeat."""
+    from talops.cli.host import prepare as host_prepare
+    from talops.cli.host.access import place_of
+    from talops.proxmox.prepare import Asked
+    from talops.site.host_wanted import wanted
+
+    place = place_of(directory)
+    asked = Asked(wanted(place.cluster), account, token_name, _gpus(gpu), new_token)
+    if print_:
+        host_prepare.print_lines(asked)
+    elif dry_run:
+        if host_prepare.dry_run(place, asked, user):
+            raise typer.Exit(DifferencesFoundError.exit_code)
+    else:
+        host_prepare.run(place, asked, user, show_token=show_token)
+
+
+def _gpus(given: list[str] | None) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given or []]
+    wrong = next((name for name, found, _ in pairs if not found), None)
+    if wrong:
+        raise TalopsError(f"--gpu {wrong} names no address", hint=f"--gpu {wrong}=0000:01:00.0")
+    return {name: address for name, _, address in pairs}

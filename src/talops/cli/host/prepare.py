@@ -1,0 +1,144 @@
+"""`talops host prepare`: the steps, and where the new token goes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import typer
+
+from talops.cli.host.access import TOKEN_ID, TOKEN_VALUE, access_to, credentials_of, with_token
+from talops.cli.output import note
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from talops.cli.host.access import Place
+    from talops.cli.secrets.context import Context
+    from talops.proxmox.client import Access, Client
+    from talops.proxmox.prepare import Asked, Step
+    from talops.redaction import Secret
+
+# What prepare cannot mend itself and says at its end.
+HARDWARE = frozenset({"bridge", "vlan", "iommu", "gpu", "mapping", "host", "storage"})
+
+
+def print_lines(asked: Asked) -> None:
+    from talops.proxmox.prepare import nothing, plan
+
+    typer.echo('# On a Proxmox host, as root. What says "already exists" was typed before.')
+    for step in plan(asked, nothing()):
+        typer.echo(step.line)
+    for storage, kinds in asked.wanted.content_types().items():
+        typer.echo(f"# storage {storage} must allow: {', '.join(sorted(kinds))} (pvesm set)")
+    typer.echo(
+        f"# then: talops secrets set {TOKEN_ID} ({asked.token_id}), "
+        f"talops secrets set {TOKEN_VALUE}"
+    )
+
+
+def dry_run(place: Place, asked: Asked, user: str | None) -> bool:
+    access = access_to(place, user)
+    steps = asyncio.run(_planned(access, _with_kept(place, asked)))
+    for step in steps:
+        typer.echo(f"would {step.words}")
+    if not steps:
+        note("nothing is missing")
+    return bool(steps)
+
+
+def run(place: Place, asked: Asked, user: str | None, *, show_token: bool) -> None:
+    access = access_to(place, user)
+    asked = _with_kept(place, asked)
+    steps = asyncio.run(_planned(access, asked))
+    if any(step.kind == "token" for step in steps):
+        _prove_vault(place)
+    value = asyncio.run(_do(access, asked, steps))
+    if value:
+        _keep(place, asked, value)
+        if show_token:
+            typer.echo(f"{asked.token_id}={value.reveal()}")
+    if not steps:
+        note("nothing was missing")
+    asyncio.run(_remarks(access, asked))
+    note("next: talops host check")
+
+
+def _with_kept(place: Place, asked: Asked) -> Asked:
+    """An existing token stays only if the value at hand is really its own."""
+    from talops.proxmox.answers import LoginError
+    from talops.proxmox.client import Client
+
+    kept = credentials_of(place)
+    name, value = kept.get(TOKEN_ID), kept.get(TOKEN_VALUE)
+    if not name or not value or name.reveal() != asked.token_id:
+        return asked
+
+    async def works() -> bool:
+        try:
+            async with Client(with_token(place, asked.token_id, value)) as client:
+                await client.get("version")
+        except LoginError:
+            return False
+        return True
+
+    return replace(asked, kept_token=asyncio.run(works()))
+
+
+async def _planned(access: Access, asked: Asked) -> list[Step]:
+    from talops.proxmox.client import Client
+    from talops.proxmox.prepare import look, plan
+
+    async with Client(access) as client:
+        return plan(asked, await look(client, asked))
+
+
+async def _do(access: Access, asked: Asked, steps: list[Step]) -> Secret | None:
+    from talops.proxmox.client import Client
+    from talops.proxmox.prepare import do
+
+    value: Secret | None = None
+    client: Client
+    async with Client(access) as client:
+        for step in steps:
+            value = await do(client, asked, step) or value
+            typer.echo(f"done: {step.words}")
+    return value
+
+
+def _prove_vault(place: Place) -> None:
+    """A token whose value cannot be kept must not be made: Proxmox shows it once."""
+    from talops.cli.secrets.context import with_context
+    from talops.secrets.vault import FILE
+
+    async def encrypt(context: Context) -> None:
+        await context.sops.encrypt("probe: yes\n", context.sops.root / FILE)
+
+    try:
+        with_context(place.root, encrypt)
+    except TalopsError as error:
+        raise TalopsError(
+            f"the new token could not be kept: {error.what}",
+            where=error.where or str(FILE),
+            hint="talops secrets init",
+        ) from error
+
+
+def _keep(place: Place, asked: Asked, value: Secret) -> None:
+    from talops.cli.secrets.context import with_context
+    from talops.redaction import Secret
+    from talops.secrets.vault import FILE, Vault
+
+    values = {TOKEN_ID: Secret(asked.token_id), TOKEN_VALUE: value}
+    with_context(place.root, lambda found: Vault.of(found.sops).write(values))
+    typer.echo(f"done: keep the token in {FILE} (encrypted)")
+    if place.cluster.credentials.get(TOKEN_ID):
+        note(f"cluster.yaml names a token too, and that one comes first: remove {TOKEN_ID} there")
+
+
+async def _remarks(access: Access, asked: Asked) -> None:
+    from talops.cli.host.commands import show
+    from talops.proxmox.check import findings, look
+
+    facts = await look(access, asked.wanted)
+    show([each for each in findings(asked.wanted, facts) if each.rule in HARDWARE])

@@ -1,0 +1,171 @@
+"""`talops template`: Talos templates on Proxmox hosts, to be cloned by the plan."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.host.commands import User
+from talops.cli.options import Directory, Format, Output
+from talops.cli.output import note, print_json
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from talops.cli.host.access import Place
+    from talops.proxmox.client import Access
+    from talops.proxmox.templates import Recipe, Template
+
+app = typer.Typer(help="Make, list and remove Talos templates.", no_args_is_help=True)
+
+
+class Source(StrEnum):
+    IMAGE = "image"
+    ISO = "iso"
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app, name="template")
+
+
+@app.command()
+def build(
+    directory: Directory = None,
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", help="On this host; repeatable. Default: where the plan clones."),
+    ] = None,
+    all_hosts: Annotated[
+        bool, typer.Option("--all-hosts", help="On every host that has nodes.")
+    ] = False,
+    source: Annotated[
+        Source, typer.Option("--from", help="The Image Factory's disk image or its ISO.")
+    ] = Source.IMAGE,
+    vm_id: Annotated[
+        int | None, typer.Option("--vm-id", min=100, help="Default: template_vm_id, else free.")
+    ] = None,
+    user: User = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Make talos-v<version>-base: Talos alone, no machine config; what is there is kept."""
+    from talops.cli.host.access import access_to, place_of
+    from talops.site.template_recipe import recipes
+
+    place = place_of(directory)
+    wanted = recipes(place.cluster, _hosts(place, host, all_hosts), source=source, vm_id=vm_id)
+    access = access_to(place, user)
+    _register_schematic(place)
+    made = asyncio.run(_build(access, wanted))
+    _show(made, output)
+
+
+def _hosts(place: Place, named: list[str] | None, all_hosts: bool) -> list[str]:
+    if named:
+        return named
+    using = sorted({node.vm.host for node in place.cluster.nodes if node.vm})
+    return list(dict.fromkeys([place.proxmox.node, *(using if all_hosts else [])]))
+
+
+def _register_schematic(place: Place) -> None:
+    """The factory makes images only of schematics that somebody told it about."""
+    from talops.inventory.schematics import schematic_text
+    from talops.site.host_wanted import template_node
+    from talops.talos.image_factory import ImageFactory
+
+    extensions = template_node(place.cluster).extensions
+    if extensions is None:
+        return
+    ca_file = place.cluster.image_factory_ca_file
+    factory = ImageFactory(
+        place.cluster.image_factory_url, ca_file=str(place.root / ca_file) if ca_file else None
+    )
+    asyncio.run(factory.register(schematic_text(extensions)))
+
+
+async def _build(access: Access, wanted: list[Recipe]) -> list[Template]:
+    from talops.proxmox.client import Client
+    from talops.proxmox.template_build import build
+
+    async with Client(access) as client:
+        return [await build(client, recipe, note) for recipe in wanted]
+
+
+@app.command("list")
+def list_(directory: Directory = None, user: User = None, output: Output = Format.TEXT) -> None:
+    """Show the templates on all hosts, what they hold, and the VMs that stand on them."""
+    from talops.cli.host.access import access_to, place_of
+
+    _show(asyncio.run(_listed(access_to(place_of(directory), user))), output)
+
+
+async def _listed(access: Access) -> list[Template]:
+    from talops.proxmox.client import Client
+    from talops.proxmox.templates import listed
+
+    async with Client(access) as client:
+        return await listed(client)
+
+
+def _show(found: list[Template], output: Format) -> None:
+    if output is Format.JSON:
+        print_json({"version": 1, "templates": [_as_dict(each) for each in found]})
+        return
+    for each in found:
+        holds = f"Talos {each.mark.version} {each.mark.schematic[:12]}" if each.mark else "not ours"
+        clones = f"  linked clones: {', '.join(map(str, each.clones))}" if each.clones else ""
+        typer.echo(f"{each.host}\t{each.vm_id}\t{each.name}\t{holds}{clones}")
+    if not found:
+        note("no template that these credentials may see (a token without VM.Audit sees none)")
+
+
+def _as_dict(each: Template) -> dict[str, object]:
+    return {
+        "host": each.host,
+        "vm_id": each.vm_id,
+        "name": each.name,
+        "ours": each.ours,
+        "talos_version": each.mark.version if each.mark else None,
+        "schematic": each.mark.schematic if each.mark else None,
+        "secureboot": each.mark.secureboot if each.mark else None,
+        "source": each.mark.source if each.mark else None,
+        "linked_clones": list(each.clones),
+    }
+
+
+@app.command()
+def remove(
+    name: Annotated[str, typer.Argument(help="Name or VMID of the template.")],
+    directory: Directory = None,
+    host: Annotated[
+        list[str] | None, typer.Option("--host", help="Only on this host; repeatable.")
+    ] = None,
+    user: User = None,
+) -> None:
+    """Remove a template that talops made, unless the disks of VMs stand on it."""
+    from talops.cli.host.access import access_to, place_of
+
+    for each in asyncio.run(_remove(access_to(place_of(directory), user), name, host)):
+        typer.echo(f"removed {each.name} (VM {each.vm_id}) from {each.host}")
+
+
+async def _remove(access: Access, name: str, hosts: list[str] | None) -> list[Template]:
+    from talops.proxmox.client import Client
+    from talops.proxmox.templates import listed, remove
+
+    async with Client(access) as client:
+        every = await listed(client)
+        fitting = [
+            t for t in every if name in {t.name, str(t.vm_id)} and t.host in (hosts or [t.host])
+        ]
+        if not fitting:
+            there = ", ".join(f"{t.name} ({t.vm_id})" for t in every) or "none"
+            raise TalopsError(
+                f"no template {name!r} that these credentials may see; there are: {there}",
+                where=access.endpoint,
+                hint="talops template list",
+            )
+        for each in fitting:
+            await remove(client, each)
+        return fitting

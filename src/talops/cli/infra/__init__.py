@@ -1,0 +1,3 @@
+"""`talops infra`."""
+
+from __future__ import annotations

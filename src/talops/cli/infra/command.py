@@ -1,0 +1,100 @@
+"""What every `infra` command takes, spelt once: a command says only what it takes besides."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from talops.cli.options import Directory, Format, Output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from talops.cli.infra.context import Context
+
+Layers = Annotated[
+    list[str] | None,
+    typer.Option("--layer", help="Work on this layer (repeat for more); default: all, in order."),
+]
+Tofu = Annotated[
+    str | None, typer.Option("--tofu", help="Use this engine: tofu, terraform, or its path.")
+]
+_COMMON: dict[str, Any] = {"directory": Directory, "layer": Layers, "tofu": Tofu}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The common part of a command line; `extra` stood after `--`."""
+
+    directory: Path
+    layers: list[str] | None
+    tofu: str | None
+    output: Format
+    extra: list[str]
+
+    @property
+    def json(self) -> bool:
+        return self.output is Format.JSON
+
+    def run(self) -> AbstractContextManager[Context]:
+        """Its progress goes where the user looks for it: as JSON lines, if those are the result."""
+        return self._context(self.output)
+
+    def quietly(self) -> AbstractContextManager[Context]:
+        """For commands whose result is a document of its own."""
+        return self._context(Format.TEXT)
+
+    def _context(self, output: Format) -> AbstractContextManager[Context]:
+        from talops.cli.infra.context import context
+
+        return context(self.directory, self.layers, output, self.tofu)
+
+
+def command(
+    app: typer.Typer, name: str | None = None, *, extra: bool = False, output: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """`extra`: arguments after `--` go to the engine. `output`: there is a result to print."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        def call(ctx: typer.Context, **given: Any) -> None:
+            asked = Asked(
+                given.pop("directory"),
+                given.pop("layer"),
+                given.pop("tofu"),
+                given.pop("output", Format.TEXT),
+                ctx.args,
+            )
+            function(asked, **given)
+
+        common = {**_COMMON, "output": Output} if output else _COMMON
+        call.__doc__ = function.__doc__
+        call.__signature__ = _signature(function, common)  # type: ignore[attr-defined]  # typer reads it
+        settings = {"allow_extra_args": True} if extra else {}
+        app.command(name or function.__name__, context_settings=settings)(call)
+        return function
+
+    return register
+
+
+def _signature(function: Callable[..., None], common: dict[str, Any]) -> inspect.Signature:
+    """The command's own parameters first, as in its usage line; then those of all commands."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    hints = get_type_hints(function, include_extras=True)
+    own = [
+        parameter.replace(kind=keyword, annotation=hints[parameter.name])
+        for parameter in list(inspect.signature(function).parameters.values())[1:]
+    ]
+    usual = {"output": Format.TEXT}
+    rest = [
+        inspect.Parameter(name, keyword, default=usual.get(name), annotation=annotation)
+        for name, annotation in common.items()
+    ]
+    ctx = inspect.Parameter(
+        "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+    )
+    return inspect.Signature([ctx, *own, *rest])

@@ -1,0 +1,235 @@
+"""`talops infra`: the layers, through OpenTofu or Terraform."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from talops.cli.infra.command import Asked, command
+from talops.cli.options import AllowDestroy, AllowReplace, Directory
+from talops.cli.output import note, print_json
+from talops.errors import DifferencesFoundError, TalopsError
+
+if TYPE_CHECKING:
+    from talops.cli.infra.context import Context, Order
+
+app = typer.Typer(
+    help="Plan and apply the layers below infrastructure/.",
+    no_args_is_help=True,
+    context_settings={"allow_extra_args": True},
+)
+Parallelism = Annotated[
+    int | None,
+    typer.Option("--parallelism", min=1, help="Resources at once; default: 10, creating VMs: 4."),
+]
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app, name="infra")
+
+
+@command(app, extra=True)
+def init(asked: Asked) -> None:
+    """Initialise the layers: backend, providers, modules."""
+    from talops.site import layer_access as access
+
+    with asked.run() as run:
+        for each in run.layers:
+            asyncio.run(access.init(run.root, run.engine(each), run.variables(each), asked.extra))
+
+
+@command(app, extra=True)
+def plan(asked: Asked) -> None:
+    """Save a plan for each layer and show what it would do; exit 2 if it would do anything."""
+    from talops.cli.infra.runs import plan_layers
+
+    with asked.run() as run:
+        changed = asyncio.run(plan_layers(run, asked.extra))
+    if changed:
+        note(f"plans are saved for: {', '.join(changed)}; next: talops infra apply")
+        raise typer.Exit(DifferencesFoundError.exit_code)
+
+
+@command(app, extra=True)
+def apply(
+    asked: Asked,
+    allow_replace: AllowReplace = None,
+    allow_destroy: AllowDestroy = None,
+    parallelism: Parallelism = None,
+) -> None:
+    """Apply the saved plans, and only those; then prove that nothing is left to do."""
+    from talops.cli.infra.runs import apply_saved
+
+    with asked.run() as run:
+        order = _order(run, asked, allow_replace, allow_destroy, parallelism)
+        asyncio.run(apply_saved(run, order))
+
+
+@command(app, "apply-auto", extra=True)
+def apply_auto(
+    asked: Asked,
+    allow_replace: AllowReplace = None,
+    allow_destroy: AllowDestroy = None,
+    parallelism: Parallelism = None,
+) -> None:
+    """Plan and apply each layer in one go, with the same judgement and the same final check."""
+    from talops.cli.infra.runs import apply_layers
+
+    with asked.run() as run:
+        order = _order(run, asked, allow_replace, allow_destroy, parallelism)
+        asyncio.run(apply_layers(run, order))
+
+
+@command(app, extra=True)
+def destroy(
+    asked: Asked,
+    allow_destroy: AllowDestroy = None,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="All of it may go, without naming each VM.")
+    ] = False,
+) -> None:
+    """Destroy what the layers made, the last layer first."""
+    from talops.cli.infra.context import Order
+    from talops.cli.infra.runs import destroy_layers
+    from talops.tofu.policy import Policy
+
+    with asked.run() as run:
+        policy = Policy(allow_destroy=frozenset(allow_destroy or ()), everything=everything)
+        asyncio.run(destroy_layers(run, Order(policy, extra=asked.extra, destroy=True)))
+
+
+@command(app)
+def output(asked: Asked) -> None:
+    """Show the outputs of the layers; sensitive ones only with -o json."""
+    with asked.quietly() as run:
+        found = {each.name: asyncio.run(run.engine(each).output()) for each in run.layers}
+    if asked.json:
+        print_json(found)
+        return
+    for name, values in found.items():
+        typer.echo(f"{name}:")
+        for key, value in values.items():
+            shown = "(sensitive)" if value.get("sensitive") else json.dumps(value["value"])
+            typer.echo(f"  {key} = {shown}")
+
+
+@command(app, "state-list", extra=True)
+def state_list(asked: Asked) -> None:
+    """List what the state of each layer holds."""
+    with asked.quietly() as run:
+        found = {
+            each.name: asyncio.run(run.engine(each).state_list(asked.extra)) for each in run.layers
+        }
+    if asked.json:
+        print_json(found)
+        return
+    for name, addresses in found.items():
+        typer.echo(f"{name}:")
+        for address in addresses:
+            typer.echo(f"  {address}")
+
+
+@command(app, "force-unlock", output=False)
+def force_unlock(
+    asked: Asked,
+    lock: Annotated[str, typer.Argument(metavar="LOCK_ID", help="As the error message names it.")],
+) -> None:
+    """Release the lock that a killed run left behind."""
+    with asked.quietly() as run:
+        asyncio.run(run.engine(_only(run, "force-unlock")).force_unlock(lock))
+
+
+@command(app)
+def validate(asked: Asked) -> None:
+    """Check the files of the layers without touching anything."""
+    from talops.cli.infra.runs import validate_layers
+
+    with asked.quietly() as run:
+        found = asyncio.run(validate_layers(run))
+    if asked.json:
+        print_json(found)
+    wrong = [p for p in found if p["severity"] == "error"]
+    if wrong:
+        first = wrong[0]
+        raise TalopsError(
+            f"{len(wrong)} problem(s), the first: {first['summary']}: {first['detail']}",
+            where=f"{first['layer']} {first['where']}".strip(),
+            hint=f"talops infra init --layer {first['layer']}, or repair the file",
+        )
+    note(f"valid: {', '.join(layer.name for layer in run.layers)}")
+
+
+@command(app, output=False)
+def fmt(asked: Asked) -> None:
+    """Format the OpenTofu files."""
+    _format(asked, check=False)
+
+
+@command(app, "fmt-check", output=False)
+def fmt_check(asked: Asked) -> None:
+    """Name the files that are not formatted; exit 2 if there are any."""
+    if _format(asked, check=True):
+        raise typer.Exit(DifferencesFoundError.exit_code)
+
+
+@app.command("secrets-edit")
+def secrets_edit(directory: Directory = None) -> None:
+    """Edit the encrypted credentials (talops secrets edit)."""
+    from talops.cli.app import run
+
+    raise typer.Exit(run(["-C", str(directory), "secrets", "edit"]))
+
+
+@command(app, extra=True)
+def refresh(asked: Asked) -> None:
+    """Bring the state up to date with the world; the world itself is not changed."""
+    with asked.run() as run:
+        for each in run.layers:
+            asyncio.run(run.engine(each).refresh(asked.extra))
+
+
+@command(app, "import", extra=True)
+def import_(
+    asked: Asked,
+    address: Annotated[str, typer.Argument(help="Where it belongs in the configuration.")],
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="For a VM: NODE/VMID.")],
+) -> None:
+    """Take something that exists into the state of one layer."""
+    with asked.run() as run:
+        engine = run.engine(_only(run, "import"))
+        asyncio.run(engine.import_resource(address, identifier, asked.extra))
+
+
+def _order(
+    run: Context,
+    asked: Asked,
+    replace: list[str] | None,
+    destroy: list[str] | None,
+    parallelism: int | None,
+) -> Order:
+    from talops.cli.infra.context import Order
+    from talops.cli.infra.health import health_of
+    from talops.tofu.policy import Policy
+
+    policy = Policy(frozenset(replace or ()), frozenset(destroy or ()))
+    return Order(policy, health_of(run), parallelism, asked.extra)
+
+
+def _format(asked: Asked, *, check: bool) -> bool:
+    found = False
+    with asked.quietly() as run:
+        for each in run.layers:
+            for name in asyncio.run(run.engine(each).fmt(check=check)):
+                found = True
+                typer.echo(f"{each.name}/{name}")
+    return found
+
+
+def _only(run: Context, verb: str) -> Any:
+    if len(run.layers) != 1:
+        names = ", ".join(layer.name for layer in run.layers)
+        raise TalopsError(f"{verb} works on one layer", hint=f"add --layer with one of: {names}")
+    return run.layers[0]

@@ -1,0 +1,104 @@
+"""The `infra` commands that go through several layers."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from talops.cli.infra.context import Order
+from talops.cli.output import note
+from talops.errors import DifferencesFoundError, TalopsError
+from talops.site.layer_access import expected_outputs
+from talops.site.state_copies import copies_around
+from talops.tofu.apply import fleeting
+from talops.tofu.outputs import output_differences
+from talops.tofu.policy import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.cli.infra.context import Context
+    from talops.tofu.layers import Layer
+
+
+async def plan_layers(run: Context, extra: Sequence[str]) -> list[str]:
+    """Plan each layer; the names of those with something to do. An empty plan is not kept."""
+    changed: list[str] = []
+    for layer in run.layers:
+        saved = run.saved(layer)
+        if await run.engine(layer).plan(saved, extra=extra):
+            await run.applier(layer, Order()).judged(saved)
+            changed.append(layer.name)
+        else:
+            saved.unlink(missing_ok=True)
+    return changed
+
+
+async def apply_saved(run: Context, order: Order) -> None:
+    """Apply every plan that was saved."""
+    ready = [layer for layer in run.layers if run.saved(layer).exists()]
+    if not ready:
+        names = ", ".join(layer.name for layer in run.layers)
+        raise TalopsError("there is no saved plan", where=names, hint="talops infra plan")
+    for layer in ready:
+        await _apply(run, layer, order)
+
+
+async def apply_layers(run: Context, order: Order) -> None:
+    for layer in run.layers:
+        saved = run.saved(layer)
+        with fleeting(saved):
+            if await run.engine(layer).plan(saved, extra=order.extra):
+                await _apply(run, layer, replace(order, extra=()))
+            else:
+                note(f"{layer.name}: nothing to do")
+
+
+async def _apply(run: Context, layer: Layer, order: Order) -> None:
+    applier = run.applier(layer, order)
+    saved = run.saved(layer)
+    try:
+        with copies_around(run.root, run.cluster):
+            await applier.apply(saved)
+    except RefusedError:  # nothing was touched: the plan is good for a run that names what may go
+        raise
+    except BaseException:
+        saved.unlink(missing_ok=True)
+        raise
+    saved.unlink(missing_ok=True)
+    await applier.no_drift(saved)
+    await _check_outputs(run, layer)
+
+
+async def _check_outputs(run: Context, layer: Layer) -> None:
+    """The contract with everything that reads the outputs."""
+    if run.cluster is None or layer.name != f"02-platforms/{run.cluster.name}":
+        return
+    found = await run.engine(layer).output()
+    wrong = output_differences(found, expected_outputs(run.cluster))
+    if wrong:
+        raise DifferencesFoundError(
+            "the outputs are not what the inventory says: " + "; ".join(wrong),
+            where=layer.name,
+            hint="talops configure",
+        )
+
+
+async def destroy_layers(run: Context, order: Order) -> None:
+    for layer in reversed(run.layers):
+        saved = run.saved(layer).with_suffix(".destroy.tfplan")
+        with fleeting(saved):
+            if await run.engine(layer).plan(saved, destroy=True, extra=order.extra):
+                with copies_around(run.root, run.cluster):
+                    await run.applier(layer, Order(order.policy)).apply(saved)
+            else:
+                note(f"{layer.name}: nothing to destroy")
+
+
+async def validate_layers(run: Context) -> list[dict[str, Any]]:
+    found = []
+    for layer in run.layers:
+        problems = await run.engine(layer).validate()
+        found += [dataclasses.asdict(problem) for problem in problems]
+    return found

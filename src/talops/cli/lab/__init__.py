@@ -1,0 +1,3 @@
+"""`talops lab`."""
+
+from __future__ import annotations

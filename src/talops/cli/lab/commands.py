@@ -1,0 +1,296 @@
+"""`talops lab …`: a Proxmox, an Image Factory and more, on loopback, for trying things out."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from talops.cli.lab import inventory as lab_inventory
+from talops.cli.options import Format, Output
+from talops.cli.output import note, print_json
+
+if TYPE_CHECKING:
+    from talops.lab.client import LabClient
+    from talops.lab.layout import Layout
+    from talops.lab.spec import LabSpec
+    from talops.lab.tools import LabTools
+
+LabDirectory = Annotated[
+    Path, typer.Option("--dir", help="The lab's directory; it keeps everything there.")
+]
+HERE = Path(".talops/lab")
+
+
+def register(root: typer.Typer) -> None:
+    lab = typer.Typer(help="An embedded Proxmox to try things on.", no_args_is_help=True)
+    lab.command("start")(start)
+    lab.command("proxmox")(proxmox)
+    lab.command("status")(status)
+    lab.command("stop")(stop)
+    lab.command("reset")(reset)
+    fault = typer.Typer(help="Make things go wrong on purpose.", no_args_is_help=True)
+    fault.command("add")(fault_add)
+    fault.command("list")(fault_list)
+    fault.command("clear")(fault_clear)
+    lab.add_typer(fault, name="fault")
+    lab_inventory.add_to(lab)
+    root.add_typer(lab, name="lab")
+
+
+def _layout(directory: Path) -> Layout:
+    from talops.lab.layout import Layout
+
+    return Layout(directory.resolve())
+
+
+def _client(directory: Path) -> LabClient:
+    from talops.lab.client import LabClient
+
+    return LabClient(_layout(directory))
+
+
+Detach = Annotated[bool, typer.Option("--detach", help="Leave it running, and return.")]
+Spec = Annotated[
+    Path | None, typer.Option("--spec", help="Hosts, nodes, storages and devices, as JSON.")
+]
+Hosts = Annotated[
+    list[str] | None, typer.Option("--host", help="A standalone Proxmox host; may be repeated.")
+]
+Nodes = Annotated[
+    str | None, typer.Option("--nodes", help="A Proxmox cluster of these nodes: a,b,c.")
+]
+Nas = Annotated[
+    str | None, typer.Option("--truenas", help="Version of the TrueNAS, like 24.10 or 25.04.")
+]
+Pace = Annotated[
+    float | None,
+    typer.Option("--pace", help="Seconds that each step of a task takes; default: 0.1."),
+]
+Discovery = Annotated[
+    bool,
+    typer.Option("--discovery/--no-discovery", help="Give the nodes a discovery service."),
+]
+
+
+def start(
+    directory: LabDirectory = HERE,
+    detach: Detach = False,
+    spec: Spec = None,
+    host: Hosts = None,
+    nodes: Nodes = None,
+    pace: Pace = None,
+    truenas: Nas = None,
+    discovery: Discovery = True,
+    output: Output = Format.TEXT,
+) -> None:
+    """Start a lab and print how to reach it."""
+    wanted = _spec(spec, host or [], nodes, pace, truenas, discovery=discovery)
+    _start("start", directory, wanted, output, detach=detach)
+
+
+def proxmox(
+    directory: LabDirectory = HERE,
+    detach: Detach = False,
+    spec: Spec = None,
+    host: Hosts = None,
+    nodes: Nodes = None,
+    pace: Pace = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Start a lab of Proxmox, Image Factory and TrueNAS: VMs run, with nothing inside them."""
+    _start("proxmox", directory, _spec(spec, host or [], nodes, pace), output, detach=detach)
+
+
+def _start(
+    verb: str, directory: Path, spec: LabSpec | None, output: Format, *, detach: bool
+) -> None:
+    if detach:
+        _show(_start_detached(verb, directory, spec), output)
+    else:
+        asyncio.run(_serve(verb, directory, spec, output))
+
+
+async def _tools(verb: str) -> LabTools:
+    from talops.cli.lab.tools import lab_tools
+    from talops.lab.tools import NOTHING
+
+    return NOTHING if verb == "proxmox" else await lab_tools()
+
+
+def _spec(
+    file: Path | None,
+    hosts: list[str],
+    nodes: str | None,
+    pace: float | None,
+    truenas: str | None = None,
+    *,
+    discovery: bool = True,
+) -> LabSpec | None:
+    from talops.lab.spec import cluster, read_spec, standalone, truenas_of, usual
+
+    given = (file, nodes, pace, truenas)
+    if all(value is None for value in given) and not hosts and discovery:
+        return None
+    spec = read_spec(file) if file else usual()
+    named = [standalone(name) for name in hosts]
+    if nodes:
+        named.append(cluster(nodes.split(",")[0], nodes.split(",")))
+    changes: dict[str, Any] = {"proxmox": tuple(named)} if named else {}
+    if pace is not None:
+        changes["pace"] = pace
+    if truenas is not None:
+        changes["truenas"] = truenas_of(truenas, spec.truenas)
+    if not discovery:
+        changes["discovery"] = False
+    return spec.model_copy(update=changes)
+
+
+async def _serve(verb: str, directory: Path, spec: LabSpec | None, output: Format) -> None:
+    from talops.lab.world import World
+
+    world = World(directory, spec, await _tools(verb))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, world.stopping.set)
+    async with world:
+        _show(world.endpoints(), output)
+        await world.stopping.wait()
+
+
+def _start_detached(verb: str, directory: Path, spec: LabSpec | None) -> dict[str, Any]:
+    """The same command in a session of its own; its output goes to the lab's log."""
+    from talops.files import PRIVATE, make_private_directory, write_atomic
+    from talops.lab.world import need_stopped
+
+    layout = _layout(directory)
+    make_private_directory(layout.root)
+    need_stopped(layout)
+    asyncio.run(_tools(verb))  # here, where a download or a build can show its progress
+    command = [sys.executable, "-m", "talops", "lab", verb, "--dir", str(layout.root)]
+    if spec:
+        path = layout.root / "spec.json"
+        write_atomic(path, spec.model_dump_json(by_alias=True, indent=2), mode=PRIVATE)
+        command += ["--spec", str(path)]
+    with layout.log.open("ab") as log:
+        before = log.tell()
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            start_new_session=True,
+        )
+
+    def gone() -> str | None:
+        code = process.poll()
+        return None if code is None else _last_words(layout.log, before) or f"exit code {code}"
+
+    return _client(directory).wait_until_started(gone)
+
+
+def _last_words(log: Path, start: int) -> str:
+    """The error that a lab in the background ended with."""
+    with log.open("rb") as file:
+        file.seek(start)
+        text = file.read().decode(errors="replace")
+    return " ".join(text[text.find("error: ") :].split()) if "error: " in text else ""
+
+
+def _show(details: dict[str, Any], output: Format) -> None:
+    if output is Format.JSON:
+        print_json(details)
+        sys.stdout.flush()
+        return
+    lines = [f"lab        {details['directory']}"]
+    lines += [
+        f"proxmox    {host['endpoint']}  ({host['name']}: {', '.join(host['nodes'])})"
+        for host in details["proxmox"]["hosts"]
+    ]
+    lines += [
+        f"user       {details['proxmox']['username']}  password {details['proxmox']['password']}",
+        f"API token  {details['proxmox']['api_token']}",
+        f"factory    {details['factory']['url']}",
+        f"CA file    {details['ca_file']}",
+    ]
+    if "truenas" in details:
+        nas = details["truenas"]
+        lines.append(f"truenas    {nas['url']}  ({nas['version']}: {', '.join(nas['pools'])})")
+        lines.append(f"API key    {nas['api_key']}")
+    if "provider" in details:
+        plugin = details["provider"]
+        lines.append(f"provider   bpg/proxmox {plugin['version']} ({plugin['origin']})")
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
+def status(directory: LabDirectory = HERE, output: Output = Format.TEXT) -> None:
+    """Show the running lab, its addresses and its faults."""
+    details = _client(directory).call("GET", "/status")
+    _show(details, output)
+    if output is Format.TEXT:
+        for fault in details["faults"]:
+            note(f"fault      {fault['id']}: {fault['kind']}, seen {fault['seen']} times")
+
+
+def stop(directory: LabDirectory = HERE) -> None:
+    """Stop the lab; its state stays in its directory."""
+    _client(directory).stop()
+    note("lab stopped")
+
+
+def reset(directory: LabDirectory = HERE) -> None:
+    """Forget all VMs, files, users and changes; keep addresses and passwords."""
+    _client(directory).call("POST", "/reset")
+    note("lab reset")
+
+
+def fault_add(
+    kind: Annotated[str, typer.Argument(help="latency, task, vm-locked, talos-crash …")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(help="key=value: path=…, vmid=…, machine=…, phase=…, seconds=…"),
+    ] = None,
+    directory: LabDirectory = HERE,
+    output: Output = Format.TEXT,
+) -> None:
+    """Add a fault; see docs/lab.md for kinds and keys."""
+    rule = {"kind": kind, **dict(_setting(text) for text in settings or [])}
+    added = _client(directory).call("POST", "/faults", rule)
+    if output is Format.JSON:
+        print_json(added)
+    else:
+        sys.stdout.write(f"{added['id']}\n")
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, separator, value = text.partition("=")
+    if not separator:
+        raise typer.BadParameter(f"{text!r} is not key=value")
+    if key in {"vmid", "status", "times", "skip", "seed"}:
+        return key, int(value)
+    return key, float(value) if key in {"seconds", "probability"} else value
+
+
+def fault_list(directory: LabDirectory = HERE, output: Output = Format.TEXT) -> None:
+    """List the faults in force and how often each was met."""
+    faults = _client(directory).call("GET", "/faults")
+    if output is Format.JSON:
+        print_json(faults)
+        return
+    for fault in faults:
+        sys.stdout.write(f"{fault['id']}\t{fault['kind']}\tseen {fault['seen']}\n")
+
+
+def fault_clear(
+    fault: Annotated[str | None, typer.Argument(help="One fault's id; all if left out.")] = None,
+    directory: LabDirectory = HERE,
+) -> None:
+    """Take faults back (those in faults.json go by editing that file)."""
+    removed = _client(directory).call("DELETE", f"/faults/{fault}" if fault else "/faults")
+    note(f"{removed['removed']} faults removed")

@@ -1,0 +1,87 @@
+"""`talops lab inventory` and `talops lab env`: everything that makes an inventory fit a lab."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from talops.cli.options import Directory
+from talops.cli.output import note
+
+if TYPE_CHECKING:
+    from talops.cli.secrets.context import Context
+
+LabDirectory = Annotated[Path, typer.Option("--dir", help="The lab's directory.")]
+HERE = Path(".talops/lab")
+CA_FILE = "lab-ca.pem"
+
+
+def add_to(lab: typer.Typer) -> None:
+    lab.command("inventory")(inventory)
+    lab.command("env")(env)
+
+
+def env(lab: LabDirectory = HERE) -> None:
+    """Print shell lines that make tofu use the lab's provider: eval "$(talops lab env)"."""
+    details = _details(lab)
+    typer.echo(f"export TF_CLI_CONFIG_FILE={shlex.quote(details['provider']['cli_config'])}")
+
+
+def inventory(
+    directory: Directory = None,
+    lab: LabDirectory = HERE,
+    name: Annotated[str, typer.Option("--name", help="Name of the cluster.")] = "demo",
+    control_planes: Annotated[int, typer.Option(min=1, max=9, help="1, 3 or 5.")] = 3,
+    workers: Annotated[int, typer.Option(min=0, max=200, help="Ordinary workers.")] = 2,
+    gpu_workers: Annotated[int, typer.Option(min=0, max=1, help="Workers with a GPU.")] = 0,
+    subnet: Annotated[
+        int, typer.Option(min=16, max=255, help="Third number of the nodes' network.")
+    ] = 16,
+    gitops: Annotated[
+        bool, typer.Option("--gitops", help="Follow the lab's Git repository lab/home.")
+    ] = False,
+    truenas: Annotated[
+        bool, typer.Option("--truenas", help="Datasets on the lab's TrueNAS.")
+    ] = False,
+) -> None:
+    """Write an inventory whose nodes live in the running lab, and its credentials, encrypted."""
+    from talops.cli.secrets.context import with_context
+    from talops.files import write_atomic
+    from talops.lab.sample import LabInventory
+
+    assert directory is not None
+    details = _details(lab)
+    wanted = LabInventory(name, control_planes, workers, gpu_workers, subnet)
+    files = wanted.files(details, gitops=gitops, truenas=truenas)
+    for file, text in files.items():
+        if (directory / file).exists():
+            note(f"kept  {file} (already there)")
+            continue
+        write_atomic(directory / file, text)
+        typer.echo(f"wrote {file}")
+    token, _, value = details["proxmox"]["api_token"].partition("=")
+    secrets = {"proxmox_api_token_id": token, "proxmox_api_token_secret": value}
+    if truenas:
+        secrets["truenas_api_key"] = details["truenas"]["api_key"]
+    with_context(directory, lambda context: _credentials(context, secrets))
+
+
+async def _credentials(context: Context, values: dict[str, str]) -> None:
+    from talops.redaction import Secret
+    from talops.secrets.init import init
+    from talops.secrets.vault import Vault
+
+    made = await init(context.sops, context.key_file)
+    await Vault.of(made.sops).write({name: Secret(value) for name, value in values.items()})
+    typer.echo("wrote infrastructure/secrets.sops.yaml (encrypted)")
+
+
+def _details(lab: Path) -> dict[str, Any]:
+    from talops.lab.client import LabClient
+    from talops.lab.layout import Layout
+
+    found: dict[str, Any] = LabClient(Layout(lab.resolve())).call("GET", "/status")
+    return found

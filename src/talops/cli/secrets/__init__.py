@@ -1,0 +1,3 @@
+"""`talops secrets`."""
+
+from __future__ import annotations

@@ -1,0 +1,217 @@
+"""`talops secrets`: manage credentials in encrypted files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.options import Directory, Format, Output
+from talops.cli.output import note, print_json
+
+if TYPE_CHECKING:
+    from talops.cli.secrets.context import Context
+    from talops.redaction import Secret
+    from talops.secrets.scan import Finding
+
+app = typer.Typer(no_args_is_help=True, help="Keep credentials encrypted with sops and age.")
+Name = Annotated[str, typer.Argument(help="Name of the value, like tfstate_password.")]
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app, name="secrets")
+
+
+@app.command()
+def init(
+    directory: Directory = None,
+    recipient: Annotated[
+        list[str] | None, typer.Option(help="Additional age recipient (repeatable).")
+    ] = None,
+    hook: Annotated[bool, typer.Option(help="Install a pre-commit hook if none exists.")] = True,
+) -> None:
+    """Create age.key, .sops.yaml, the encrypted file and a pre-commit hook if missing."""
+    from talops.cli.secrets.context import with_context
+    from talops.secrets.init import init as make
+
+    async def work(context: Context) -> None:
+        made = await make(context.sops, context.key_file, recipient or (), hook=hook)
+        for name in made.files:
+            note(f"created {name}")
+        if str(context.key_file) in made.files:
+            note("store a backup of the key in a safe place: without it nothing can be decrypted")
+        typer.echo(made.recipient)
+
+    with_context(directory, work)
+
+
+@app.command()
+def edit(
+    file: Annotated[Path | None, typer.Argument(help="Default: the credentials file.")] = None,
+    directory: Directory = None,
+) -> None:
+    """Edit an encrypted file; the plain text stays in memory."""
+    from talops.cli.secrets.context import with_context
+    from talops.secrets.edit import edit as change
+    from talops.secrets.vault import FILE
+
+    async def work(context: Context) -> bool:
+        target = context.sops.root / (file or FILE)
+        return await change(context.sops, target, os.environ)
+
+    note("changed" if with_context(directory, work) else "not changed")
+
+
+@app.command("set")
+def set_(
+    name: Name,
+    directory: Directory = None,
+    generate: Annotated[bool, typer.Option(help="Generate a random value.")] = False,
+) -> None:
+    """Set one value, from a hidden prompt or from stdin; never from the command line."""
+    from talops.cli.secrets.context import with_context
+    from talops.secrets.vault import Vault
+
+    value = _random() if generate else _ask(name)
+
+    async def work(context: Context) -> list[str]:
+        return await Vault.of(context.sops).write({name: value})
+
+    note(f"{name}: " + ("set" if with_context(directory, work) else "unchanged"))
+
+
+@app.command()
+def get(
+    name: Annotated[
+        str | None, typer.Argument(help="Name of the value; default: list all names.")
+    ] = None,
+    directory: Directory = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Print one value, or the names of all values."""
+    from talops.cli.secrets.context import with_context
+    from talops.errors import TalopsError
+    from talops.secrets.vault import Vault
+
+    async def work(context: Context) -> dict[str, Secret]:
+        return await Vault.of(context.sops).read()
+
+    values = with_context(directory, work)
+    if name is None:
+        print_json(sorted(values)) if output == Format.JSON else typer.echo(
+            "\n".join(sorted(values))
+        )
+    elif name not in values:
+        raise TalopsError(f"value {name!r} does not exist", hint=f"talops secrets set {name}")
+    elif output == Format.JSON:
+        print_json({name: values[name].reveal()})
+    else:
+        typer.echo(values[name].reveal())
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="File that contains the credentials.")] = Path(
+        "cluster.yaml"
+    ),
+    directory: Directory = None,
+) -> None:
+    """Move credentials from cluster.yaml to the encrypted file."""
+    from talops.cli.secrets.context import with_context
+    from talops.secrets.importing import import_credentials
+    from talops.secrets.vault import FILE, Vault
+
+    async def work(context: Context) -> list[str]:
+        return await import_credentials(Vault.of(context.sops), context.sops.root / file)
+
+    moved = with_context(directory, work)
+    for name in moved:
+        note(f"{name}: moved to {FILE}")
+    if moved:
+        note("if the file was ever committed, replace the values: Git history still contains them")
+    else:
+        note(f"{file} contains no credentials")
+
+
+@app.command()
+def rotate(
+    directory: Directory = None,
+    recipients_only: Annotated[
+        bool, typer.Option(help="Keep the key; encrypt for the recipients in .sops.yaml.")
+    ] = False,
+) -> None:
+    """Encrypt every file with a new key; removes the old key after verification."""
+    from talops.cli.secrets.context import with_context
+
+    with_context(directory, _follow if recipients_only else _rotate)
+
+
+@app.command()
+def check(
+    directory: Directory = None,
+    output: Output = Format.TEXT,
+    staged: Annotated[bool, typer.Option(help="Check only the staged changes.")] = False,
+) -> None:
+    """Find plain secrets, files that cannot be decrypted, and stale recipients."""
+    from talops.cli.secrets.context import with_context
+    from talops.secrets.check import check_repository, check_staged
+
+    async def work(context: Context) -> list[Finding]:
+        return await (check_staged if staged else check_repository)(context.sops)
+
+    findings = with_context(directory, work)
+    if output == Format.JSON:
+        print_json([finding.as_dict() for finding in findings])
+    for finding in findings if output == Format.TEXT else ():
+        typer.echo(f"{finding.where}: {finding.what}\n  next: {finding.hint}")
+    if findings:
+        raise typer.Exit(1)
+
+
+async def _rotate(context: Context) -> None:
+    from talops.errors import TalopsError
+    from talops.secrets.rotation import rotate as replace_key
+
+    if context.key_in_environment:
+        raise TalopsError(
+            "the key comes from SOPS_AGE_KEY, so there is no key file to rotate",
+            hint="unset it and write the key to age.key",
+        )
+    done = await replace_key(context.sops, context.key_file, _show)
+    note("the cluster still uses the old key; before you push: talops up --only gitops")
+    typer.echo(done.new)
+
+
+async def _follow(context: Context) -> None:
+    from talops.secrets.rotation import follow_rules
+
+    if not await follow_rules(context.sops, _show):
+        note("every file is already encrypted for the recipients in .sops.yaml")
+
+
+def _show(event: object) -> None:
+    note(getattr(event, "message", ""))
+
+
+def _ask(name: str) -> Secret:
+    from talops.errors import TalopsError
+    from talops.redaction import Secret
+
+    if sys.stdin.isatty():
+        text = typer.prompt(name, hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        text = sys.stdin.read().removesuffix("\n")
+    if not text:
+        raise TalopsError("the value is empty", hint=f"talops secrets set {name} --generate")
+    return Secret(text)
+
+
+def _random() -> Secret:
+    import secrets
+
+    from talops.redaction import Secret
+
+    return Secret(secrets.token_urlsafe(32))

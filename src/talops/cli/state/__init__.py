@@ -1,0 +1,3 @@
+"""`talops state`."""
+
+from __future__ import annotations

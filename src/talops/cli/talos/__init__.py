@@ -1,0 +1,3 @@
+"""`talops talos`."""
+
+from __future__ import annotations

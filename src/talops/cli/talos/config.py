@@ -1,0 +1,124 @@
+"""`talops talos gen-config` and `validate`: machine configs, made and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from talops import __version__
+from talops.cli.options import Directory, Format, Output
+from talops.cli.output import note, print_json
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from talops.generated import Change
+    from talops.inventory.model import Cluster
+    from talops.machineconfig.secrets.bundle import Bundle
+
+_MARKS = {"create": "+", "update": "~", "remove": "-"}
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("gen-config")(gen_config)
+    app.command("validate")(validate)
+
+
+def gen_config(
+    directory: Directory = None,
+    secrets: Annotated[
+        Path | None,
+        typer.Option("--secrets", help="Use this unencrypted secrets.yaml; - is stdin."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit 2 if something would change.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite configs that were edited by hand.")
+    ] = False,
+    output: Output = Format.TEXT,
+) -> None:
+    """Write every node's machine config, and the talosconfig, to talos/clusterconfig/."""
+    from talops.cli.look.inventory_errors import load_or_report
+    from talops.cli.talos.secrets import load_bundle
+    from talops.site.written_configs import write
+
+    assert directory is not None
+    cluster = load_or_report(directory)
+    planned = _planned(directory, cluster, load_bundle(directory, secrets))
+    _refuse_edited(planned, force=force)
+    if not check:
+        write(directory, planned)
+    _report(planned, output, check=check)
+    if check and planned:
+        raise typer.Exit(2)
+
+
+def _planned(directory: Path, cluster: Cluster, bundle: Bundle) -> list[Change]:
+    from datetime import UTC, datetime
+
+    from talops.cli.talos.secrets import read_text
+    from talops.machineconfig.build import build_configs
+    from talops.machineconfig.secrets.talosconfig import context_of
+    from talops.site.written_configs import config_changes, talosconfig_change
+
+    configs = build_configs(cluster, bundle, lambda name: read_text(directory / name))
+    now = datetime.now(UTC)
+    access = talosconfig_change(directory, context_of(cluster, bundle, now), now)
+    return [*config_changes(directory, configs, __version__), *([access] if access else [])]
+
+
+def _refuse_edited(planned: list[Change], *, force: bool) -> None:
+    edited = [change.path for change in planned if change.edited]
+    if edited and not force:
+        raise TalopsError(
+            f"{len(edited)} machine config(s) were edited by hand; nothing was changed",
+            where=", ".join(edited),
+            hint="put the change into a patch in the inventory, "
+            "or lose it: talops talos gen-config --force",
+        )
+
+
+def _report(planned: list[Change], output: Format, *, check: bool) -> None:
+    if output is Format.JSON:
+        files = [{"path": change.path, "action": change.action.value} for change in planned]
+        print_json({"version": 1, "changed": not check and bool(planned), "files": files})
+        return
+    for change in planned:
+        typer.echo(f"{_MARKS[change.action.value]} {change.path}")
+    verb = "would change" if check else "written"
+    typer.echo(f"{len(planned)} files {verb}" if planned else "up to date")
+
+
+def validate(
+    files: Annotated[list[Path], typer.Argument(help="Machine configs; - is stdin.")],
+    contract: Annotated[
+        str | None, typer.Option(help="Talos contract that they must fit, like 1.12.")
+    ] = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Check machine configs, also for what Talos itself only notices when it is too late."""
+    results = [_validated(path, contract) for path in files]
+    if output is Format.JSON:
+        print_json({"version": 1, "files": results})
+    else:
+        for result in results:
+            for problem in result["problems"]:
+                note(f"{result['file']}: {problem}")
+            if not result["problems"]:
+                typer.echo(f"{result['file']}: valid")
+    wrong = [result["file"] for result in results if result["problems"]]
+    if wrong:
+        raise TalopsError(f"{len(wrong)} of {len(results)} machine configs are not valid")
+
+
+def _validated(path: Path, contract: str | None) -> dict[str, Any]:
+    from talops.cli.talos.secrets import read_text
+    from talops.machineconfig import yamltext
+    from talops.machineconfig.contract import Contract
+    from talops.machineconfig.validation import find_problems
+
+    documents = yamltext.load_all(read_text(path), where=str(path))
+    wanted = Contract.for_version(contract) if contract else None
+    return {"file": str(path), "problems": find_problems(documents, wanted)}

@@ -1,0 +1,172 @@
+"""`talops talos etcd`: members, status, alarms, and its data."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.output import note
+from talops.cli.talos.output import ask_all, emit, row
+from talops.cli.talos.session import Session, connected
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from talops.talos.calls.etcd import EtcdAlarm
+
+
+def add_to(app: typer.Typer) -> None:
+    etcd = typer.Typer(help="Look at and care for etcd on control planes.", no_args_is_help=True)
+    commands: dict[str, Callable[..., Awaitable[None]]] = {
+        "members": members,
+        "status": status,
+        "alarms": alarms,
+        "disarm": disarm,
+        "snapshot": snapshot,
+        "recover": recover,
+        "defrag": defrag,
+        "forfeit-leadership": forfeit,
+        "leave": leave,
+        "remove-member": remove,
+    }
+    for name, command in commands.items():
+        etcd.command(name)(connected(command))
+    app.add_typer(etcd, name="etcd")
+
+
+async def members(session: Session) -> None:
+    """List the members as each node sees them."""
+    from talops.talos.calls.etcd import member_name
+
+    async with session.open(control_planes=True) as nodes:
+        answers, errors = await ask_all(nodes, lambda node: node.etcd.members())
+    rows = [
+        {**row(node, member), "id": member_name(member.id)}
+        for node, found in answers
+        for member in found
+    ]
+    heads = ["node", "id", "hostname", "peer_urls", "client_urls", "learner"]
+    emit(rows, heads, session.output, errors)
+
+
+async def status(session: Session) -> None:
+    """Show database size, leader and errors of each member."""
+    from talops.talos.calls.etcd import member_name
+
+    async with session.open(control_planes=True) as nodes:
+        answers, errors = await ask_all(nodes, lambda node: node.etcd.status())
+    rows = [
+        {**row(node, s), "member_id": member_name(s.member_id), "leader": member_name(s.leader)}
+        for node, s in answers
+    ]
+    heads = ["node", "member_id", "leader", "db_size", "db_size_in_use", "raft_index", "raft_term"]
+    emit(rows, [*heads, "learner", "storage_version", "errors"], session.output, errors)
+
+
+async def alarms(session: Session) -> None:
+    """List raised alarms; no row means none."""
+    async with session.open(control_planes=True) as nodes:
+        answers, errors = await ask_all(nodes, lambda node: node.etcd.alarms())
+    _print_alarms(answers, session, errors)
+
+
+async def disarm(session: Session) -> None:
+    """Take alarms away after their cause is gone."""
+    async with session.open(control_planes=True) as nodes:
+        answers, errors = await ask_all(nodes, lambda node: node.etcd.disarm())
+    _print_alarms(answers, session, errors)
+
+
+async def snapshot(
+    session: Session,
+    path: Annotated[Path, typer.Argument(help="Where to write it (mode 0600).")],
+) -> None:
+    """Save the database to a file, checked against its own digest."""
+    async with session.open(control_planes=True) as nodes:
+        saved = await nodes[0].etcd.snapshot(path)
+    rows = [{"path": str(saved.path), "size": saved.size, "sha256": saved.sha256}]
+    emit(rows, ["path", "size", "sha256"], session.output)
+
+
+async def recover(
+    session: Session,
+    path: Annotated[Path, typer.Argument(help="A snapshot, as `etcd snapshot` wrote it.")],
+    from_copy: Annotated[
+        bool, typer.Option(help="The file is a database copied from a node, without a digest.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="How many seconds to wait at most.")] = 300,  # noqa: ASYNC109  (a flag)
+) -> None:
+    """Found etcd anew from a snapshot, on the one control plane named with --nodes.
+
+    All endpoints of the context must be the control planes, answer, and have no etcd data.
+    """
+    from talops.talos.recovery import recover_etcd
+
+    if len(session.nodes) != 1:
+        raise TalopsError("name one control plane with --nodes: etcd is founded on it")
+    planes = replace(session, nodes=())
+    async with session.open() as (target,), planes.open(control_planes=True) as all_:
+        await recover_etcd(target, all_, path, timeout=timeout, from_copy=from_copy)
+        note(f"{target.where}: etcd starts from {path}; the other control planes join it")
+
+
+async def defrag(session: Session) -> None:
+    """Give unused space back, one node after the other."""
+    session.named_nodes()
+    async with session.open(control_planes=True) as nodes:
+        for node in nodes:
+            await node.etcd.defragment()
+            note(f"{node.where}: defragmented")
+
+
+async def forfeit(session: Session) -> None:
+    """Let another member lead."""
+    session.named_nodes()
+    async with session.open(control_planes=True) as nodes:
+        answers, errors = await ask_all(nodes, lambda node: node.etcd.forfeit_leadership())
+    rows = [{"node": node, "leader now": leader} for node, leader in answers]
+    emit(rows, ["node", "leader now"], session.output, errors)
+
+
+async def leave(session: Session) -> None:
+    """Take nodes out of etcd, one after the other; each wipes its data."""
+    session.named_nodes()
+    async with session.open(control_planes=True) as nodes:
+        for node in nodes:
+            await node.etcd.leave()
+            note(f"{node.where}: left etcd")
+
+
+async def remove(
+    session: Session,
+    member: Annotated[str, typer.Argument(help="The member's id, as `etcd members` shows it.")],
+) -> None:
+    """Remove a member that is gone for good."""
+    async with session.open(control_planes=True) as nodes:
+        await nodes[0].etcd.remove_member(_member_id(member))
+    note(f"removed {member}")
+
+
+def _member_id(text: str) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no hexadecimal member id") from None
+
+
+def _print_alarms(
+    answers: Sequence[tuple[str, list[EtcdAlarm]]],
+    session: Session,
+    errors: Sequence[TalopsError],
+) -> None:
+    from talops.talos.calls.etcd import member_name
+
+    rows = [
+        {"node": node, "member_id": member_name(alarm.member_id), "alarm": alarm.alarm}
+        for node, found in answers
+        for alarm in found
+    ]
+    emit(rows, ["node", "member_id", "alarm"], session.output, errors)

@@ -1,0 +1,107 @@
+"""`talops talos schematic`: ids of Image Factory schematics, computed here."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from talops.cli.options import Directory, Format, Output
+from talops.cli.output import print_json
+from talops.errors import TalopsError
+
+FACTORY = "https://factory.talos.dev"
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("schematic")(schematic)
+
+
+def schematic(
+    directory: Directory = None,
+    extension: Annotated[
+        list[str] | None, typer.Option("--extension", help="System extension; repeatable.")
+    ] = None,
+    kernel_arg: Annotated[
+        list[str] | None, typer.Option("--kernel-arg", help="Kernel argument; repeatable.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="A schematic in YAML; - is stdin.")
+    ] = None,
+    register: Annotated[
+        bool, typer.Option("--register", help="Also make it known to the Image Factory.")
+    ] = False,
+    factory: Annotated[
+        str | None, typer.Option(help="Image Factory; that of the inventory if absent.")
+    ] = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Compute schematic ids offline: of the options, of a file, or of every node."""
+    assert directory is not None
+    if file or extension or kernel_arg:
+        _one(_text(file, extension, kernel_arg), factory or FACTORY, output, register=register)
+    else:
+        _inventory(directory, factory, output, register=register)
+
+
+def _text(file: Path | None, extensions: list[str] | None, arguments: list[str] | None) -> str:
+    from talops.cli.talos.secrets import read_text
+    from talops.machineconfig import yamltext
+    from talops.machineconfig.schematic import Schematic, canonical
+
+    if file is None:
+        return Schematic(tuple(extensions or ()), tuple(arguments or ())).canonical()
+    if extensions or arguments:
+        raise TalopsError("give --file, or --extension and --kernel-arg, not both")
+    return canonical(yamltext.load(read_text(file), where=str(file)), where=str(file))
+
+
+def _one(text: str, factory: str, output: Format, *, register: bool) -> None:
+    from talops.machineconfig.schematic import identify
+
+    found = identify(text)
+    if register:
+        _register(factory, text, found)
+    if output is Format.JSON:
+        print_json({"version": 1, "id": found, "schematic": text, "registered": register})
+    else:
+        typer.echo(found)
+
+
+def _inventory(directory: Path, factory: str | None, output: Format, *, register: bool) -> None:
+    from talops.cli.look.inventory_errors import load_or_report
+    from talops.machineconfig.schematic import Schematic
+
+    cluster = load_or_report(directory)
+    if register:
+        known = {node.extensions for node in cluster.nodes if node.extensions is not None}
+        for extensions in sorted(known):
+            wanted = Schematic(extensions)
+            _register(factory or cluster.image_factory_url, wanted.canonical(), wanted.id)
+    rows = [
+        {
+            "node": node.name,
+            "id": node.image.schematic,
+            "extensions": None if node.extensions is None else list(node.extensions),
+        }
+        for node in cluster.nodes
+    ]
+    if output is Format.JSON:
+        print_json({"version": 1, "nodes": rows, "registered": register})
+        return
+    for row in rows:
+        typer.echo(f"{row['node']}\t{row['id']}")
+
+
+def _register(factory: str, text: str, expected: str) -> None:
+    from talops.talos.image_factory import register_schematic
+
+    given = asyncio.run(register_schematic(factory, text))
+    if given != expected:
+        raise TalopsError(
+            f"the Image Factory calls it {given}, talops computed {expected}",
+            where=factory,
+            hint="use the factory's id as schematic_id, and report this",
+        )

@@ -1,0 +1,211 @@
+"""`talops talos gen-secrets`: the secrets of a cluster, made once or brought along."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from talops.cli.options import Directory
+from talops.cli.output import note
+from talops.errors import ConflictError, PreflightError, TalopsError
+
+if TYPE_CHECKING:
+    from talops.cli.secrets.context import Context
+    from talops.machineconfig.contract import Contract
+    from talops.machineconfig.secrets.bundle import Bundle
+
+STDIN = STDOUT = Path("-")
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("gen-secrets")(gen_secrets)
+
+
+def gen_secrets(
+    directory: Directory = None,
+    from_secrets: Annotated[
+        Path | None,
+        typer.Option("--from-secrets", help="Take over this secrets.yaml of talosctl; - is stdin."),
+    ] = None,
+    from_config: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-config", help="Take over those in this control plane's config; - is stdin."
+        ),
+    ] = None,
+    plain: Annotated[
+        bool,
+        typer.Option("--plain", help="Keep them unencrypted in talos/talsecret.yaml, mode 0600."),
+    ] = False,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", help="Write them there instead, unencrypted; - is stdout."),
+    ] = None,
+) -> None:
+    """Make the cluster's secrets, in talosctl's format; existing ones are never overwritten."""
+    from talops.machineconfig.places import new_secrets
+
+    assert directory is not None
+    if to is not None:
+        _refuse_a_second(directory, brought_along=bool(from_secrets or from_config))
+        _print_or_write(_bundle(from_secrets, from_config).to_yaml(), to)
+        return
+    target = new_secrets(directory, sealed=not plain)
+    if target.sealed:
+        _require_rules(directory)
+    brought = _bundle(from_secrets, from_config) if from_secrets or from_config else None
+    bundle = brought or _generated(_implied_contract(directory))
+    bundle = replace(bundle, contract=_contract(directory, brought, from_config))
+    if target.sealed:
+        _seal(directory, bundle, target.path)
+    else:
+        _write_private(target.path, bundle.to_yaml())
+    typer.echo(str(target.path))
+
+
+def _refuse_a_second(directory: Path, *, brought_along: bool) -> None:
+    """New secrets look like the cluster's own, and open nothing of it."""
+    from talops.machineconfig.places import find_secrets
+
+    found = find_secrets(directory)
+    if found is not None and not brought_along:
+        raise ConflictError(
+            "the cluster already has secrets; new ones would not be its own",
+            where=str(found.path),
+            hint=f"to print its own: sops decrypt {found.path}"
+            if found.sealed
+            else f"to print its own: cat {found.path}",
+        )
+
+
+def _contract(directory: Path, brought: Bundle | None, from_config: Path | None) -> Contract:
+    """A config shows its contract by its shape; the secrets alone do not."""
+    from talops.cli.look.inventory_errors import load_or_report
+    from talops.machineconfig.contract import NEWEST_UNPINNED
+
+    implied = _implied_contract(directory)
+    if brought is None or load_or_report(directory).at.gives("talos_contract"):
+        return implied
+    if brought.contract is None and implied.splits_documents:
+        if from_config:
+            return NEWEST_UNPINNED
+        raise PreflightError(
+            "these secrets do not say which contract their cluster was created with",
+            where=str(directory / "cluster.yaml"),
+            hint=f"add talos_contract: v{NEWEST_UNPINNED} if an older Talos created the cluster,"
+            f" else talos_contract: v{implied}",
+        )
+    return brought.contract or implied
+
+
+def _implied_contract(directory: Path) -> Contract:
+    from talops.cli.look.inventory_errors import load_or_report
+    from talops.machineconfig.contract import Contract
+
+    return Contract(load_or_report(directory).talos_contract.removeprefix("v"))
+
+
+def _generated(contract: Contract | None = None) -> Bundle:
+    from datetime import UTC, datetime
+
+    from talops.machineconfig.secrets import bundle
+
+    return bundle.generate(datetime.now(UTC), contract)
+
+
+def _require_rules(directory: Path) -> None:
+    if not (directory / ".sops.yaml").exists():
+        raise PreflightError(
+            "nothing says yet for whom to encrypt the secrets",
+            where=str(directory / ".sops.yaml"),
+            hint="talops secrets init, then the same command again; or keep them --plain",
+        )
+
+
+def _seal(directory: Path, wanted: Bundle, path: Path) -> None:
+    from talops.cli.secrets.context import with_context
+
+    target = directory.resolve() / path.relative_to(directory)
+
+    async def work(context: Context) -> None:
+        _write_private(target, await context.sops.encrypt(wanted.to_yaml(), target))
+        if context.sops.keys is None:
+            note("no age key at hand: whether this file can be opened was not tried")
+            return
+        try:
+            _prove(wanted, await context.sops.decrypt(target), target)
+        except TalopsError:
+            target.unlink()
+            raise
+
+    with_context(directory, work)
+
+
+def _prove(wanted: Bundle, text: str, path: Path) -> None:
+    from talops.machineconfig.secrets import bundle
+
+    if bundle.from_yaml(text, where=str(path)) != wanted:
+        raise TalopsError("the encrypted file does not read back as written", where=str(path))
+
+
+def _print_or_write(text: str, target: Path) -> None:
+    if target == STDOUT:
+        typer.echo(text, nl=False)
+        return
+    if target.exists():
+        raise ConflictError("is there already; secrets are never overwritten", where=str(target))
+    _write_private(target, text)
+    typer.echo(str(target))
+
+
+def _write_private(path: Path, text: str) -> None:
+    from talops.files import PRIVATE, write_atomic
+
+    write_atomic(path, text, mode=PRIVATE, guarded=True)
+
+
+def _bundle(from_secrets: Path | None, from_config: Path | None) -> Bundle:
+    from talops.machineconfig import yamltext
+    from talops.machineconfig.secrets import bundle
+
+    if from_secrets and from_config:
+        raise TalopsError("give --from-secrets or --from-config, not both")
+    if from_secrets:
+        return bundle.from_yaml(read_text(from_secrets), where=str(from_secrets))
+    if from_config:
+        where = str(from_config)
+        documents = yamltext.load_all(read_text(from_config), where=where)
+        return bundle.from_machine_config(documents, where=where)
+    return _generated()
+
+
+def read_text(path: Path) -> str:
+    if path == STDIN:
+        return sys.stdin.read()
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise TalopsError(f"cannot read: {reason}", where=str(path)) from error
+
+
+def load_bundle(directory: Path, given: Path | None) -> Bundle:
+    """The secrets that were named, or those of the inventory, decrypted if need be."""
+    from talops.machineconfig.places import require_secrets
+    from talops.machineconfig.secrets import bundle
+
+    if given is not None:
+        return bundle.from_yaml(read_text(given), where=str(given))
+    stored = require_secrets(directory)
+    text = _unseal(directory, stored.path) if stored.sealed else read_text(stored.path)
+    return bundle.from_yaml(text, where=str(stored.path))
+
+
+def _unseal(directory: Path, path: Path) -> str:
+    from talops.cli.secrets.context import with_context
+
+    return with_context(directory, lambda context: context.sops.decrypt(path.resolve()))

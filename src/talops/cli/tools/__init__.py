@@ -1,0 +1,3 @@
+"""`talops tools`."""
+
+from __future__ import annotations

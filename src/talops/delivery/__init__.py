@@ -1,0 +1,3 @@
+"""How charts, manifests and the repository of a cluster reach it."""
+
+from __future__ import annotations

@@ -1,0 +1,171 @@
+"""What must be true of repository and key before a cluster is handed to Flux."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from talops.delivery.gitrepo import GitAccess, snapshot
+from talops.errors import DeniedError, TalopsError
+from talops.gitops import flux
+from talops.gitops.deploykey import GITHUB_HOSTS, VAULT_NAME
+from talops.secrets.gitfiles import known_files, read_text
+from talops.secrets.metadata import is_encrypted_name, recipients_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from talops.inventory.model import Repository
+    from talops.redaction import Secret
+    from talops.secrets.age import AgeKey
+    from talops.secrets.sops import Sops
+    from talops.site.site import Site
+
+AT_ONCE = 4
+TOKEN_NAME, USER_NAME = "git_token", "git_username"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The branch as Flux will see it; `canary` is the plain value that must arrive."""
+
+    commit: str
+    canary: Secret | None
+
+
+def the_key(sops: Sops) -> AgeKey:
+    """The one identity that is planted; with several at hand nobody could say which."""
+    if sops.keys is None:
+        raise DeniedError(
+            "there is no age key to hand to Flux",
+            where="age.key",
+            hint="talops secrets init, or name the key file in SOPS_AGE_KEY_FILE",
+        )
+    if sops.keys.rotating_to:
+        raise TalopsError(
+            "a rotation of the age key is under way", hint="finish it first: talops secrets rotate"
+        )
+    return sops.keys.keys[0]
+
+
+def access(site: Site, repository: Repository) -> GitAccess | None:
+    """As whom the repository is read; None: the credentials do not exist yet."""
+    kept = site.credentials
+    ca = site.root / repository.ca_file if repository.ca_file else None
+    path = site.environment.get("PATH") or os.defpath
+    plain = GitAccess(repository.url, repository.branch, ca, path=path)
+    if repository.credentials == "deploy-key":
+        key = kept.get(VAULT_NAME)
+        return replace(plain, key=key, known_hosts=known_hosts(site, repository)) if key else None
+    if repository.credentials == "token":
+        if TOKEN_NAME not in kept:
+            raise DeniedError(
+                "the repository is private, and there is no token for it",
+                where=repository.url,
+                hint=f"talops secrets set {TOKEN_NAME}",
+            )
+        user = kept[USER_NAME].reveal() if USER_NAME in kept else "git"
+        return replace(plain, username=user, token=kept[TOKEN_NAME])
+    return plain
+
+
+def known_hosts(site: Site, repository: Repository) -> str:
+    if repository.known_hosts:
+        return read_named(site.root / repository.known_hosts, "gitops.known_hosts")
+    if "@github.com/" in repository.url:
+        return GITHUB_HOSTS
+    raise TalopsError(
+        "nobody says which SSH host key the Git server has",
+        where=repository.url,
+        hint="save the output of ssh-keyscan, compare it, and name the file in gitops.known_hosts",
+    )
+
+
+def read_named(path: Path, key: str) -> str:
+    """A file that the inventory names."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TalopsError(
+            f"cannot be read: {error}", where=str(path), hint=f"correct {key} in cluster.yaml"
+        ) from error
+
+
+async def check(site: Site, repository: Repository, reader: GitAccess) -> Checked:
+    """Every encrypted file, here and in the branch, opens with exactly the key to be planted."""
+    key = the_key(site.sops)
+    sops = replace(site.sops, keys=site.sops.keys.only(key) if site.sops.keys else None)
+    here = {
+        name: text
+        for name in await known_files(site.root)
+        if is_encrypted_name(name) and (text := read_text(site.root, name)) is not None
+    }
+    known = await _open_all(sops, here, "")
+    async with snapshot(reader) as branch:
+        inside = [n for n in branch.files if n.startswith(f"{repository.path}/")]
+        if not inside:
+            raise TalopsError(
+                f"branch {repository.branch} has no folder {repository.path}",
+                where=repository.url,
+                hint="talops gitops init, then commit and push",
+            )
+        names = [name for name in branch.files if is_encrypted_name(name)]
+        texts = {name: await branch.text(name) for name in names}
+        same = {name: known[name] for name, text in texts.items() if here.get(name) == text}
+        others = {name: text for name, text in texts.items() if name not in same}
+        opened = await _open_all(sops, others, f"{repository.url}@{repository.branch}:")
+        return Checked(branch.commit, canary_of({**same, **opened}, repository.path))
+
+
+def canary_of(opened: Mapping[str, str], path: str) -> Secret | None:
+    from talops.redaction import Secret as Text
+
+    name = f"{path}/{flux.CANARY_FILE}"
+    if name not in opened:
+        return None
+    try:
+        return Text(str(YAML(typ="safe").load(opened[name])["stringData"]["canary"]))
+    except (YAMLError, KeyError, TypeError):
+        raise TalopsError(
+            "the canary holds no value that could be looked for",
+            where=name,
+            hint="remove it and run talops gitops init",
+        ) from None
+
+
+async def _open_all(sops: Sops, texts: Mapping[str, str], place: str) -> dict[str, str]:
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(name: str, text: str) -> tuple[str, str]:
+        if recipients_of(text, name) is None:
+            raise TalopsError(
+                "is named as encrypted and is not", where=place + name, hint="talops secrets check"
+            )
+        async with gate:
+            try:
+                plain = await sops.decrypt_text(text, sops.root / name)
+            except TalopsError as error:
+                raise type(error)(error.what, where=place + name, hint=error.hint) from None
+        _check_sizes(plain, place + name)
+        return name, plain
+
+    return dict(await asyncio.gather(*(one(name, text) for name, text in texts.items())))
+
+
+def _check_sizes(plain: str, where: str) -> None:
+    """Flux would meet a Secret that is too large only after the hand-over."""
+    if len(plain) <= flux.LARGEST_SECRET:
+        return
+    try:
+        documents = list(YAML(typ="safe").load_all(plain))
+    except YAMLError:
+        return
+    for document in documents:
+        if isinstance(document, dict) and document.get("kind") == "Secret":
+            flux.check_size(document, where)

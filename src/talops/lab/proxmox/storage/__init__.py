@@ -1,0 +1,3 @@
+"""Storages of the lab's Proxmox and the volumes on them."""
+
+from __future__ import annotations

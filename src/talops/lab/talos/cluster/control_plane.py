@@ -1,0 +1,295 @@
+"""The part of a control plane that is real: an etcd member and an API server."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from talops.errors import ConflictError, NotReadyError, TalopsError, UnreachableError
+from talops.lab.kubernetes.apiserver import ApiServer, ApiServerSettings
+from talops.lab.kubernetes.etcd import EtcdMember, EtcdSettings
+from talops.lab.talos.machine.failures import SequenceFailedError
+
+if TYPE_CHECKING:
+    from talops.lab.talos.machine.node import Node
+
+_POLL = 0.2
+_METRICS_PORT, _METRICS_SINCE = 2383, 14
+_HEALTH_LIMIT = 60.0
+_READY_LIMIT = 120.0
+_LEAVE_LIMIT = 30.0
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How etcd is to be founded."""
+
+    recover: bool = False
+    skip_hash_check: bool = False
+
+
+class ControlPlane:
+    """Idle on workers."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.etcd: EtcdMember | None = None
+        self._api: ApiServer | None = None
+        self._binary = Path()
+        self.api_ready = False
+        self.member_id = 0
+        self._serves = False
+        self._bootstrap: Bootstrap | None = None
+        self._learner: int | None = None
+        self._left = False
+
+    @property
+    def etcd_running(self) -> bool:
+        return self.etcd is not None and self.etcd.running
+
+    @property
+    def has_data(self) -> bool:
+        """Also true between an accepted bootstrap and etcd's first byte."""
+        data = self._node.store.etcd / "data"
+        return self._bootstrap is not None or (data.is_dir() and any(data.iterdir()))
+
+    def found_cluster(self, bootstrap: Bootstrap) -> None:
+        self._bootstrap = bootstrap
+        config = self._node.config
+        assert config is not None
+        accepted = self._node.fabric.foundings.setdefault(config.cluster_id, [])
+        accepted.append(self._node.hostname)
+
+    async def bring_up_etcd(self) -> None:
+        """Until this member has quorum behind it; without a bootstrap that may be never."""
+        node = self._node
+        while not node.time_in_sync:
+            node.services.set("etcd", "Waiting", "Waiting for time sync")
+            await asyncio.sleep(_POLL)
+        node.services.set("etcd", "Preparing", "Running pre state")
+        self.etcd = await asyncio.to_thread(self._member, await node.settings.tools("etcd"))
+        if self.has_data and self._bootstrap is None:
+            await self.etcd.start()
+        else:
+            await self._found_or_join(self.etcd)
+        node.services.set("etcd", "Running", "Started task")
+        await self._until_healthy(self.etcd)
+        self._bootstrap = None
+        self.member_id = int((await self.etcd.client.status())["header"]["member_id"])
+        node.services.set("etcd", "Running", healthy=True)
+
+    async def _found_or_join(self, etcd: EtcdMember) -> None:
+        node = self._node
+        node.journal.kmsg(
+            "etcd is waiting to join the cluster, if this node is the first node in the cluster,"
+            f" please run `talosctl bootstrap` against one of the following IPs: {node.addresses}"
+        )
+        while True:
+            if self._bootstrap is not None:
+                await self._found(etcd, self._bootstrap)
+                return
+            for address in node.fabric.etcd_members(node):
+                try:
+                    self._learner = await etcd.join(address)
+                except (ConflictError, NotReadyError, UnreachableError) as error:
+                    node.journal.log("etcd", f"error adding member: {error}")
+                    continue
+                return
+            await asyncio.sleep(_POLL)
+
+    async def _found(self, etcd: EtcdMember, bootstrap: Bootstrap) -> None:
+        node = self._node
+        if not bootstrap.recover:
+            await etcd.bootstrap()
+            return
+        snapshot = node.store.recovery.read_bytes()
+        try:
+            await etcd.restore(snapshot, skip_hash_check=bootstrap.skip_hash_check)
+        except ConflictError as error:
+            self._bootstrap = None
+            text = f"error recovering from the snapshot: {error.what}"
+            node.services.set("etcd", "Failed", text, healthy=False)
+            raise SequenceFailedError(text) from error
+        node.store.recovery.unlink()
+
+    async def _until_healthy(self, etcd: EtcdMember) -> None:
+        while True:
+            try:
+                await etcd.wait_healthy(_HEALTH_LIMIT)
+            except (NotReadyError, TimeoutError) as error:
+                self._node.services.set("etcd", "Running", str(error), healthy=False)
+                if not etcd.running:
+                    await asyncio.sleep(_POLL)
+                    await etcd.start()
+                continue
+            return
+
+    async def promote_forever(self) -> None:
+        """A learner asks for its vote until it gets it."""
+        while True:
+            await asyncio.sleep(_POLL)
+            if self._learner is None or self.etcd is None:
+                continue
+            for address in self._node.fabric.etcd_members(self._node):
+                if await self.etcd.promote(address, self._learner):
+                    self._learner = None
+                    self._node.journal.kmsg("successfully promoted etcd member")
+                    break
+
+    async def bring_up_api(self) -> None:
+        if self._stand_by():
+            return
+        self._binary = await self._node.settings.tools("kube-apiserver")
+        self._api = ApiServer(self._api_settings())
+        await self._api.start()
+        while True:
+            try:
+                await self._api.wait_ready(_READY_LIMIT)
+            except (NotReadyError, TimeoutError) as error:
+                self._node.journal.log("kube-apiserver", str(error))
+                if not self._api.running:
+                    await asyncio.sleep(_POLL)
+                    await self._api.start()
+                continue
+            break
+        self.api_ready = True
+        self._node.publish()
+        await self._node.fabric.settle_vips()
+
+    def _stand_by(self) -> bool:
+        """A big lab may run one API server for all its control planes: whoever comes first."""
+        config = self._node.config
+        assert config is not None
+        if self._node.settings.apiservers == "every":
+            return False
+        others = self._node.fabric.control_planes(config.cluster_id)
+        self._serves = not any(o.control_plane.serves for o in others if o is not self._node)
+        return not self._serves
+
+    @property
+    def serves(self) -> bool:
+        """Whether this one has the API server of a big lab, or is starting it."""
+        return self._serves
+
+    async def supervise(self) -> None:
+        """Start again what has ended, as Talos and the kubelet do; follow config changes."""
+        while True:
+            await asyncio.sleep(1.0)
+            if self._left:
+                continue
+            if self.etcd is not None and not self.etcd.running:
+                self._node.services.set("etcd", "Waiting", "etcd ended", healthy=False)
+                await self.etcd.start()
+                await self._until_healthy(self.etcd)
+                self._node.services.set("etcd", "Running", healthy=True)
+            if self._api is None or not self._api.running:
+                self.api_ready = False
+                await self.bring_up_api()
+            elif self._api.settings != self._api_settings():
+                self.api_ready = False
+                await self._api.stop()
+                await self.bring_up_api()
+
+    async def leave(self) -> None:
+        """Remove this member from etcd and forget its data; the last one cannot leave."""
+        etcd = self.etcd
+        if etcd is None or not etcd.running:
+            return
+        self._left = True
+        try:
+            status = await etcd.client.status()
+            others = self._node.fabric.etcd_members(self._node)
+            await self._remove(etcd, int(status["header"]["member_id"]), others)
+        except TalopsError as error:
+            self._left = False
+            raise SequenceFailedError(f"failed to leave etcd cluster: {error.what}") from error
+        await self.stop(grace=5.0)
+        etcd.wipe()
+
+    async def _remove(self, etcd: EtcdMember, identifier: int, others: list[str]) -> None:
+        """Through another member if there is one: this one ends when it is out.
+
+        etcd refuses while it has not seen all members for some seconds, so a refusal of that kind
+        is tried again.
+        """
+        deadline = time.monotonic() + _LEAVE_LIMIT
+        while True:
+            client = etcd.peer(others[0]) if others else etcd.client
+            try:
+                await client.remove(identifier)
+            except TalopsError as error:
+                if "member not found" in error.what:
+                    return
+                if not others or time.monotonic() > deadline:
+                    raise
+            else:
+                return
+            finally:
+                if others:
+                    await client.close()
+            await asyncio.sleep(_POLL)
+
+    async def stop(self, *, grace: float) -> None:
+        """The API server first: it cannot end properly without its etcd."""
+        self.api_ready = False
+        if self._api is not None:
+            await self._api.stop(grace=grace)
+            self._api = None
+        if self.etcd is not None:
+            await self.etcd.stop(grace=grace)
+            await self.etcd.close()
+            self.etcd = None
+        self._learner = self._bootstrap = None
+        self._serves = False
+        self.member_id = 0
+        self._left = False
+        await self._node.fabric.settle_vips()
+
+    def freeze(self, *, frozen: bool) -> None:
+        for owner in (self.etcd, self._api):
+            process = owner.process if owner is not None else None
+            if process is not None:
+                if frozen:
+                    process.freeze()
+                else:
+                    process.resume()
+
+    def _member(self, binary: Path) -> EtcdMember:
+        node = self._node
+        assert node.config is not None
+        return EtcdMember(
+            EtcdSettings(
+                binary=binary,
+                directory=node.store.etcd,
+                name=node.hostname,
+                address=node.addresses[0],
+                ca=node.config.authority("etcd", "ca"),
+                metrics_port=_METRICS_PORT if node.minor >= _METRICS_SINCE else None,
+            )
+        )
+
+    def _api_settings(self) -> ApiServerSettings:
+        node, config = self._node, self._node.config
+        assert config is not None
+        section = config.cluster.get("apiServer") or {}
+        names = (config.endpoint_host, node.hostname, *config.vips, *node.addresses)
+        return ApiServerSettings(
+            binary=self._binary,
+            directory=node.store.kubernetes,
+            address=node.addresses[0],
+            endpoint=config.endpoint,
+            ca=config.authority("ca"),
+            aggregator_ca=config.authority("aggregatorCA"),
+            etcd_ca=config.authority("etcd", "ca"),
+            service_account_key=config.service_account_key,
+            service_cidrs=config.service_cidrs,
+            names=tuple(
+                dict.fromkeys(filter(None, (*names, *map(str, section.get("certSANs") or ()))))
+            ),
+            secretbox=str(config.cluster.get("secretboxEncryptionSecret") or ""),
+            admission=tuple(section.get("admissionControl") or ()),
+            extra_args=section.get("extraArgs") or {},
+        )

@@ -1,0 +1,3 @@
+"""One machine of the lab: its boot, disks, services, stages and faults."""
+
+from __future__ import annotations

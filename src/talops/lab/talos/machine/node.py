@@ -1,0 +1,173 @@
+"""One node: its parts and its present state. What happens to it over time stands in `life`."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+from talops.lab.talos.apid import Apid
+from talops.lab.talos.cluster.control_plane import ControlPlane
+from talops.lab.talos.cluster.registration import Registration
+from talops.lab.talos.machine.conditions import unmet
+from talops.lab.talos.machine.disks import BlockDevice, block_devices
+from talops.lab.talos.machine.journal import Journal
+from talops.lab.talos.machine.services import ServiceBoard
+from talops.lab.talos.machine.settings import minor_of
+from talops.lab.talos.machine.stages import Stage, Status
+from talops.lab.talos.machine.store import MachineStore, machine_directory
+from talops.lab.talos.resources.definitions import owned
+from talops.lab.talos.resources.store import ResourceStore
+from talops.lab.talos.resources.views import describe, member
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from talops.lab.kubernetes.pki import KeyPair
+    from talops.lab.machine import Machine
+    from talops.lab.talos.cluster.fabric import Fabric
+    from talops.lab.talos.config.document import MachineConfig
+    from talops.lab.talos.machine.failures import Wish
+    from talops.lab.talos.machine.faults import FaultBook, Faults
+    from talops.lab.talos.machine.settings import LabSettings
+
+
+class Node:
+    """Shared by the API, the sequences and the control plane of one machine."""
+
+    def __init__(
+        self, machine: Machine, settings: LabSettings, fabric: Fabric, book: FaultBook
+    ) -> None:
+        self.machine = machine
+        self.settings = settings
+        self.fabric = fabric
+        self.book = book
+        self.store = MachineStore(machine_directory(settings, machine.uuid))
+        self.journal = Journal()
+        self.resources = ResourceStore()
+        self.services = ServiceBoard(self.journal, self.publish)
+        self.control_plane = ControlPlane(self)
+        self.registration = Registration(self)
+        self.apid = Apid(self)
+        self.config: MachineConfig | None = None
+        self.config_arrived = asyncio.Event()
+        self.applying = asyncio.Lock()
+        self.addresses: tuple[str, ...] = ()
+        self.status = Status(Stage.UNKNOWN)
+        self.version = settings.default_version
+        self.schematic = ""
+        self.boot_id = ""
+        self.booted_at = 0.0
+        self.bootstrap_allowed = False
+        self.reboots_for_config = False  # an applied config makes it reboot, and takes no other
+        self.rollback: asyncio.TimerHandle | None = None
+        # Those that this boot made for its own programs, by what they are for.
+        self.certificates: dict[str, KeyPair] = {}
+        self.ask: Callable[[Wish], bool] = lambda _: False
+        self._publishing = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def faults(self) -> Faults:
+        return self.book.of(self.machine.name, self.machine.uuid)
+
+    @property
+    def minor(self) -> int:
+        return minor_of(self.version)
+
+    @property
+    def hostname(self) -> str:
+        """Without a configured name Talos makes a stable one from the machine's identity."""
+        if self.config is not None and self.config.hostname:
+            return self.config.hostname
+        return f"talos-{self.machine.uuid.replace('-', '')[:3]}-{self.machine.uuid[-3:]}"
+
+    @property
+    def macs(self) -> tuple[str, ...]:
+        return tuple(nic.mac.lower() for nic in self.machine.nics)
+
+    @property
+    def in_maintenance(self) -> bool:
+        return self.config is None or not self.config.complete
+
+    @property
+    def api_up(self) -> bool:
+        return self.apid.secure
+
+    @property
+    def discovers(self) -> bool:
+        """Whether this node hears of others by the discovery service."""
+        config = self.config
+        return config is not None and config.discovery_service and self.settings.discovery
+
+    @property
+    def reachable(self) -> bool:
+        return bool(self.addresses) and not self.apid.cut_off
+
+    @property
+    def devices(self) -> list[BlockDevice]:
+        return block_devices(self.machine, renamed=self.faults.wrong_disk)
+
+    @property
+    def started_text(self) -> str:
+        """When it booted, as Kubernetes writes times."""
+        return dt.datetime.fromtimestamp(self.booted_at, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    @property
+    def time_in_sync(self) -> bool:
+        return not self.faults.clock_skew
+
+    @property
+    def now(self) -> float:
+        return time.time() + self.faults.clock_skew
+
+    def reborn(self) -> None:
+        """A boot starts with empty memory."""
+        self.journal = Journal()
+        self.services = ServiceBoard(self.journal, self.publish)
+        self.boot_id = str(uuid.uuid4())
+        self.booted_at = time.time()
+        self.config = None
+        self.config_arrived = asyncio.Event()
+        self.bootstrap_allowed = False
+        self.reboots_for_config = False
+        self.rollback = None
+        self.certificates = {}
+        self.publish()
+
+    def enter(self, stage: Stage) -> None:
+        checked = stage in {Stage.BOOTING, Stage.RUNNING}
+        status = Status(stage, unmet(self) if checked else ())
+        if status == self.status:
+            return
+        self.status = status
+        self.journal.event(status.event())
+        self.journal.kmsg(f"machine is {stage.label}, ready: {status.ready}")
+        self.publish()
+
+    def publish(self) -> None:
+        """Resources follow the state; many changes in one go cost one update."""
+        if not self._publishing:
+            self._publishing = True
+            asyncio.get_running_loop().call_soon(self._publish_now)
+
+    def _publish_now(self) -> None:
+        self._publishing = False
+        self.enter(self.status.stage)  # what it depends on may have changed
+        self.resources.replace(owned(found, self.minor) for found in describe(self))
+
+    def keep(self, task: asyncio.Task[None]) -> None:
+        """Hold a reference until the task is done, which asyncio itself does not."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def announce(self) -> None:
+        """Tell the other nodes of the cluster about this one."""
+        if self.config is not None and self.discovers:
+            self.fabric.discovery(self.config.cluster_id).put(owned(member(self), self.minor))
+
+    def withdraw(self) -> None:
+        if self.config is not None:
+            self.fabric.discovery(self.config.cluster_id).remove(member(self).key)

@@ -1,0 +1,113 @@
+"""What real nodes have in resources that follow from little: defaults, lists, copies of secrets.
+
+The templates were recorded; `${…}` stands for what differs between nodes. They are filled in when
+somebody reads them, so that a lab of many nodes pays nothing for them.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from talops.lab.talos.resources.definitions import known
+from talops.lab.talos.resources.specs import encode, read_data
+from talops.lab.talos.resources.store import Item, Stored
+from talops.lab.talos.resources.values import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from talops.lab.talos.machine.node import Node
+
+_PLACE = re.compile(r"\$\{([^}]+)\}")
+_CONTROL_PLANE, _WORKER, _MAINTENANCE = "cwm"
+
+
+@dataclass(frozen=True)
+class Template:
+    """`on` says which nodes have it: control planes, workers, those in maintenance."""
+
+    on: str
+    id: str
+    yaml: str
+    owner: str
+    spec: Mapping[str, Any]
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    finalizers: tuple[str, ...]
+    when: str  # which of `_conditions` must be met, if any
+
+
+@functools.cache
+def _templates() -> Mapping[str, tuple[Template, ...]]:
+    return {
+        kind: tuple(
+            Template(
+                on=entry["on"],
+                id=entry["id"],
+                yaml=entry["yaml"],
+                owner=entry.get("owner", ""),
+                spec=entry.get("spec", {}),
+                labels=entry.get("labels", {}),
+                annotations=entry.get("annotations", {}),
+                finalizers=tuple(entry.get("finalizers", ())),
+                when=entry.get("when", ""),
+            )
+            for entry in entries
+        )
+        for kind, entries in read_data("content.json").items()
+    }
+
+
+def recorded(node: Node, kind: str) -> Iterator[Stored]:
+    """Resources of one kind, by id."""
+    values, met = Values(node), {"", *_conditions(node)}
+    for template in _templates().get(kind, ()):
+        if _role(node) in template.on and template.when in met:
+            yield Stored(_item(template, kind, values), 1, node.booted_at, node.booted_at)
+
+
+def _conditions(node: Node) -> Iterator[str]:
+    if node.config is not None:
+        yield "discovery" if node.config.discovery_service else "no discovery"
+        if node.config.vips:
+            yield "vip"
+
+
+def _role(node: Node) -> str:
+    if node.in_maintenance or node.config is None:
+        return _MAINTENANCE
+    return _CONTROL_PLANE if node.config.control_plane else _WORKER
+
+
+def _item(template: Template, kind: str, values: Values) -> Item:
+    definition = known(values.node.minor)[kind]
+    spec = _filled(template.spec, values)
+    return Item(
+        definition.namespace,
+        kind,
+        _text(template.id, values),
+        encode(definition.message, spec) if spec else b"",
+        functools.partial(_text, template.yaml, values),
+        owner=template.owner,
+        labels=tuple((k, _text(v, values)) for k, v in template.labels.items()),
+        annotations=tuple((k, _text(v, values)) for k, v in template.annotations.items()),
+        finalizers=template.finalizers,
+    )
+
+
+def _filled(value: Any, values: Values) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {"text"}:  # bytes that are text
+            return base64.b64encode(_text(value["text"], values).encode()).decode()
+        return {_text(k, values): _filled(v, values) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_filled(v, values) for v in value]
+    return _text(value, values) if isinstance(value, str) else value
+
+
+def _text(template: str, values: Values) -> str:
+    return _PLACE.sub(lambda found: values.text(found[1]), template)

@@ -1,0 +1,126 @@
+"""Kubernetes as Talos 1.14 has it: one document per part instead of fields of the main one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from talops.machineconfig import images
+from talops.machineconfig.documents.document import document
+from talops.machineconfig.documents.policies import AUDIT_POLICY, POD_SECURITY
+from talops.machineconfig.secrets import pem
+
+if TYPE_CHECKING:
+    from talops.machineconfig.request import ClusterRequest, NodeRequest
+    from talops.machineconfig.secrets.bundle import Bundle
+    from talops.machineconfig.secrets.pki import Pair
+
+KUBEPRISM_PORT = 7445
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+NO_EXTERNAL_LB = "node.kubernetes.io/exclude-from-external-load-balancers"
+FLANNEL = {"backendType": "vxlan", "backendPort": 4789}
+# Health checks of load balancers come without credentials.
+_OPEN_PATHS = ("/livez", "/readyz", "/healthz")
+
+
+def kubernetes_documents(
+    cluster: ClusterRequest, node: NodeRequest, bundle: Bundle
+) -> list[dict[str, Any]]:
+    return [
+        document("KubeClusterConfig", clusterName=cluster.name, endpoint=cluster.endpoint),
+        _node(cluster, node),
+        document(
+            "KubeletConfig",
+            image=images.tagged(images.KUBELET, cluster.kubernetes_version),
+            defaultRuntimeSeccompProfileEnabled=True,
+        ),
+        document(
+            "KubeNetworkConfig",
+            dnsDomain=cluster.dns_domain,
+            podSubnets=list(cluster.pod_subnets),
+            serviceSubnets=list(cluster.service_subnets),
+        ),
+        _api_server_ca(node, bundle),
+        document("KubePrismConfig", port=KUBEPRISM_PORT),
+        *(_control_plane(cluster, bundle) if node.control_plane else ()),
+    ]
+
+
+def _node(cluster: ClusterRequest, node: NodeRequest) -> dict[str, Any]:
+    """All of a node's labels and taints: unlike the main document's, Talos adds none to these."""
+    labels, taints = dict(node.labels), {t.key: f"{t.value}:{t.effect}" for t in node.taints}
+    if node.control_plane:
+        labels = {CONTROL_PLANE: "", NO_EXTERNAL_LB: ""} | labels
+    if node.control_plane and not cluster.schedule_on_control_planes:
+        taints = {CONTROL_PLANE: "NoSchedule"} | taints
+    fields: dict[str, Any] = {"labels": labels, "taints": taints}
+    if cluster.node_subnet:
+        fields = {"nodeIP": {"validSubnets": [cluster.node_subnet]}} | fields
+    return document("KubeNodeConfig", **{key: value for key, value in fields.items() if value})
+
+
+def _api_server_ca(node: NodeRequest, bundle: Bundle) -> dict[str, Any]:
+    if node.control_plane:
+        return document("KubeAPIServerCAConfig", issuingCA=_pair(bundle.k8s))
+    return document("KubeAPIServerCAConfig", acceptedCAs=[_text(bundle.k8s.crt)])
+
+
+def _control_plane(cluster: ClusterRequest, bundle: Bundle) -> list[dict[str, Any]]:
+    return [
+        document("KubeAggregatorCAConfig", issuingCA=_pair(bundle.aggregator)),
+        document("KubeAdmissionControlConfig", name="PodSecurity", configuration=POD_SECURITY),
+        document("KubeAuditPolicyConfig", configuration=AUDIT_POLICY),
+        document("KubeAuthenticationConfig", configuration=_authentication()),
+        document("KubeAuthorizerConfig", name="node", type="Node"),
+        document("KubeAuthorizerConfig", name="rbac", type="RBAC"),
+        document("KubeEtcdEncryptionConfig", config=_encryption(bundle)),
+        document(
+            "KubeServiceAccountConfig",
+            issuer={
+                "privateKey": _text(bundle.service_account.reveal()),
+                "issuerURL": cluster.endpoint,
+            },
+        ),
+        *_components(cluster),
+    ]
+
+
+def _components(cluster: ClusterRequest) -> list[dict[str, Any]]:
+    def tagged(image: str) -> str:
+        return images.tagged(image, cluster.kubernetes_version)
+
+    names = {"certExtraSANs": list(cluster.cert_sans)} if cluster.cert_sans else {}
+    proxy: dict[str, Any] = {} if cluster.kube_proxy else {"enabled": False}
+    return [
+        document("KubeAPIServerConfig", image=tagged(images.APISERVER), **names),
+        document("KubeControllerManagerConfig", image=tagged(images.CONTROLLER_MANAGER)),
+        document("KubeSchedulerConfig", image=tagged(images.SCHEDULER)),
+        document("KubeProxyConfig", **proxy, image=tagged(images.PROXY)),
+        # No document for a network: none is installed.
+        *([document("KubeFlannelCNIConfig", **FLANNEL)] if cluster.cni == "flannel" else []),
+        document("KubeCoreDNSConfig", enabled=True),
+    ]
+
+
+def _authentication() -> dict[str, Any]:
+    conditions = [{"path": path} for path in _OPEN_PATHS]
+    return {"anonymous": {"enabled": True, "conditions": conditions}, "jwt": []}
+
+
+def _encryption(bundle: Bundle) -> dict[str, Any]:
+    """Names and order of older Talos: a value in etcd names the key that it was written with."""
+    keys = {"secretbox": ("key2", bundle.secretbox), "aescbc": ("key1", bundle.aescbc)}
+    providers = [
+        {provider: {"keys": [{"name": name, "secret": secret.reveal()}]}}
+        for provider, (name, secret) in keys.items()
+        if secret
+    ]
+    return {"resources": [{"providers": providers, "resources": ["secrets"]}]}
+
+
+def _pair(pair: Pair) -> dict[str, str]:
+    return {"cert": _text(pair.crt), "key": _text(pair.key.reveal())}
+
+
+def _text(one_line: str) -> str:
+    """The PEM itself, which these documents hold as it is."""
+    return pem.from_one_line(one_line).decode()

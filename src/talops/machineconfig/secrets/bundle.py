@@ -1,0 +1,249 @@
+"""The secrets of a cluster, in the format of talosctl's secrets.yaml."""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+import string
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import TalopsError
+from talops.machineconfig import yamltext
+from talops.machineconfig.contract import Contract
+from talops.machineconfig.documents.secret_parts import in_main_document
+from talops.machineconfig.secrets import pem, pki
+from talops.machineconfig.secrets.pki import Pair
+from talops.redaction import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+_TOKEN_ALPHABET = string.digits + string.ascii_lowercase
+_RANDOM_BYTES = 32
+# A comment, because the file is talosctl's format; sops keeps comments, encrypted.
+_PINNED = "# Talos config contract, pinned when the cluster was created: v{}\n"
+_PINNED_LINE = re.compile(r"^# Talos config contract, pinned [^:]*: v(\S+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Everything secret that the configs of one cluster share."""
+
+    cluster_id: str
+    cluster_secret: Secret
+    bootstrap_token: Secret
+    trustd_token: Secret
+    etcd: Pair
+    k8s: Pair
+    aggregator: Pair
+    os: Pair
+    service_account: Secret
+    secretbox: Secret = field(default_factory=lambda: Secret(""))
+    # Only in clusters that were created before Talos 1.3; without it their secrets are unreadable.
+    aescbc: Secret = field(default_factory=lambda: Secret(""))
+    contract: Contract | None = field(default=None, compare=False)
+
+    def secrets(self) -> Iterator[Secret]:
+        """Every value that must never be shown."""
+        yield from (self.cluster_secret, self.bootstrap_token, self.trustd_token)
+        yield from (self.service_account, self.secretbox, self.aescbc)
+        yield from (pair.key for pair in (self.etcd, self.k8s, self.aggregator, self.os))
+
+    def to_data(self) -> dict[str, Any]:
+        inner = {"bootstraptoken": self.bootstrap_token.reveal()}
+        if self.aescbc:
+            inner["aescbcencryptionsecret"] = self.aescbc.reveal()
+        if self.secretbox:
+            inner["secretboxencryptionsecret"] = self.secretbox.reveal()
+        return {
+            "cluster": {"id": self.cluster_id, "secret": self.cluster_secret.reveal()},
+            "secrets": inner,
+            "trustdinfo": {"token": self.trustd_token.reveal()},
+            "certs": {
+                "etcd": _pair_data(self.etcd),
+                "k8s": _pair_data(self.k8s),
+                "k8saggregator": _pair_data(self.aggregator),
+                "k8sserviceaccount": {"key": self.service_account.reveal()},
+                "os": _pair_data(self.os),
+            },
+        }
+
+    def to_yaml(self) -> str:
+        pinned = _PINNED.format(self.contract) if self.contract else ""
+        return pinned + yamltext.dump(self.to_data())
+
+
+def generate(now: datetime, contract: Contract | None = None) -> Bundle:
+    """A new bundle; without a contract, one that every Talos reads."""
+    return Bundle(
+        contract=contract,
+        cluster_id=new_cluster_id(contract),
+        cluster_secret=_random_secret(),
+        bootstrap_token=_token(),
+        secretbox=_random_secret(),
+        trustd_token=_token(),
+        etcd=pki.etcd_ca(now),
+        k8s=pki.kubernetes_ca(now),
+        aggregator=pki.aggregator_ca(now),
+        os=pki.talos_ca(now),
+        service_account=pki.service_account_key(),
+    )
+
+
+def new_cluster_id(contract: Contract | None) -> str:
+    """URL-safe base64 up to contract 1.13, the standard one from 1.14 on."""
+    standard = contract is not None and contract.splits_documents
+    encode = base64.b64encode if standard else base64.urlsafe_b64encode
+    return encode(secrets.token_bytes(_RANDOM_BYTES)).decode()
+
+
+def from_yaml(text: str, *, where: str) -> Bundle:
+    """Read a secrets.yaml of talops or talosctl, and make sure that it is whole."""
+    data = yamltext.load(text, where=where)
+    if not isinstance(data, dict):
+        raise TalopsError("is no secrets bundle", where=where)
+    if "sops" in data:
+        raise TalopsError(
+            "is still encrypted", where=where, hint="decrypt it first: sops decrypt FILE"
+        )
+    return replace(from_data(data, where=where), contract=_pinned(text, where))
+
+
+def _pinned(text: str, where: str) -> Contract | None:
+    line = _PINNED_LINE.search(text)
+    if line is None:
+        return None
+    try:
+        return Contract(line[1])
+    except ValueError:
+        raise TalopsError(
+            f"the cluster's contract v{line[1]} is not one that this talops knows",
+            where=where,
+            hint="use the talops that made this file, or a newer one",
+        ) from None
+
+
+def from_data(data: dict[str, Any], *, where: str) -> Bundle:
+    reader = _Reader(data, where)
+    bundle = Bundle(
+        cluster_id=reader.text("cluster.id"),
+        cluster_secret=reader.secret("cluster.secret"),
+        bootstrap_token=reader.secret("secrets.bootstraptoken"),
+        secretbox=reader.secret("secrets.secretboxencryptionsecret", optional=True),
+        aescbc=reader.secret("secrets.aescbcencryptionsecret", optional=True),
+        trustd_token=reader.secret("trustdinfo.token"),
+        etcd=reader.pair("certs.etcd"),
+        k8s=reader.pair("certs.k8s"),
+        aggregator=reader.pair("certs.k8saggregator"),
+        os=reader.pair("certs.os"),
+        service_account=reader.secret("certs.k8sserviceaccount.key"),
+    )
+    reader.finish()
+    check(bundle, where=where)
+    return bundle
+
+
+def from_machine_config(documents: list[Any], *, where: str) -> Bundle:
+    """The bundle of a running cluster, taken from a control plane's machine config."""
+    known = [document for document in documents if isinstance(document, dict)]
+    main = next((document for document in known if "machine" in document), None)
+    if main is None:
+        raise TalopsError("holds no machine config", where=where)
+    if (main.get("machine") or {}).get("type") not in {"controlplane", "init"}:
+        raise TalopsError(
+            "is not the config of a control plane: only those hold all secrets",
+            where=where,
+            hint="use a control plane's config: talosctl get machineconfig -o jsonpath={.spec}",
+        )
+    whole = in_main_document(main, known)
+    reader = _Reader(whole, where)
+    bundle = Bundle(
+        # Of the shape before it no one can tell which version wrote it.
+        contract=None if whole == main else Contract.V1_14,
+        cluster_id=reader.text("cluster.id"),
+        cluster_secret=reader.secret("cluster.secret"),
+        bootstrap_token=reader.secret("cluster.token"),
+        secretbox=reader.secret("cluster.secretboxEncryptionSecret", optional=True),
+        aescbc=reader.secret("cluster.aescbcEncryptionSecret", optional=True),
+        trustd_token=reader.secret("machine.token"),
+        etcd=reader.pair("cluster.etcd.ca"),
+        k8s=reader.pair("cluster.ca"),
+        aggregator=reader.pair("cluster.aggregatorCA"),
+        os=reader.pair("machine.ca"),
+        service_account=reader.secret("cluster.serviceAccount.key"),
+    )
+    reader.finish()
+    check(bundle, where=where)
+    return bundle
+
+
+def check(bundle: Bundle, *, where: str) -> None:
+    """Refuse a bundle whose keys do not belong to its certificates."""
+    problems: list[str] = []
+    pairs = {
+        "etcd CA": bundle.etcd,
+        "Kubernetes CA": bundle.k8s,
+        "aggregator CA": bundle.aggregator,
+        "Talos CA": bundle.os,
+    }
+    for name, pair in pairs.items():
+        try:
+            if not pem.belong_together(pair.certificate, pair.private_key):
+                problems.append(f"{name}: the key does not belong to the certificate")
+        except TalopsError as error:
+            problems.append(f"{name} {error.what}")
+    try:
+        pem.key_from_pem(pem.from_one_line(bundle.service_account.reveal()))
+    except TalopsError as error:
+        problems.append(f"service account key {error.what}")
+    if not bundle.secretbox and not bundle.aescbc:
+        problems.append("neither secretboxencryptionsecret nor aescbcencryptionsecret is set")
+    if problems:
+        raise TalopsError("secrets bundle is damaged: " + "; ".join(problems), where=where)
+
+
+class _Reader:
+    """Takes values by dotted path and collects what is missing, to say it all at once."""
+
+    def __init__(self, data: dict[str, Any], where: str) -> None:
+        self._data = data
+        self._where = where
+        self._missing: list[str] = []
+
+    def text(self, path: str, *, optional: bool = False) -> str:
+        value: Any = self._data
+        for part in path.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if isinstance(value, str) and value:
+            return value
+        if not optional:
+            self._missing.append(path)
+        return ""
+
+    def secret(self, path: str, *, optional: bool = False) -> Secret:
+        return Secret(self.text(path, optional=optional))
+
+    def pair(self, path: str) -> Pair:
+        return Pair(crt=self.text(f"{path}.crt"), key=self.secret(f"{path}.key"))
+
+    def finish(self) -> None:
+        if self._missing:
+            raise TalopsError("secrets are missing: " + ", ".join(self._missing), where=self._where)
+
+
+def _pair_data(pair: Pair) -> dict[str, str]:
+    return {"crt": pair.crt, "key": pair.key.reveal()}
+
+
+def _random_secret() -> Secret:
+    return Secret(base64.b64encode(secrets.token_bytes(_RANDOM_BYTES)).decode())
+
+
+def _token() -> Secret:
+    def word(length: int) -> str:
+        return "".join(secrets.choice(_TOKEN_ALPHABET) for _ in range(length))
+
+    return Secret(f"{word(6)}.{word(16)}")

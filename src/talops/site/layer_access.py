@@ -1,0 +1,213 @@
+"""Tofu for one layer of a site: its environment, its rules of conduct, and its look at Proxmox."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.events import Note
+from talops.files import PRIVATE, write_atomic
+from talops.redaction import Secret
+from talops.render.backend import backend_environment, provider_environment
+from talops.render.layers import layers
+from talops.render.tree import PROVIDER_VERSION
+from talops.tofu import attached
+from talops.tofu.apply import Applier, Conduct
+from talops.tofu.attached import Access
+from talops.tofu.diary import Diary
+from talops.tofu.engine import Engine
+from talops.toolchain import provider
+from talops.toolchain.events import ToolStarted
+from talops.toolchain.install import Toolchain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from talops.events import Emit, Event
+    from talops.inventory.model import Cluster, State
+    from talops.site.site import Site
+    from talops.tofu.apply import Healthy
+    from talops.tofu.layers import Layer
+    from talops.tofu.plan import Change
+    from talops.tofu.policy import Policy
+
+HOME = ".talops/infra"
+# Variables of OpenTofu, its backends and the provider whose values must never be shown.
+_SECRET = re.compile(
+    r"(TF|AWS|PROXMOX_VE|PG|TALOPS)_.*(PASSWORD|TOKEN|SECRET|PASSPHRASE|ACCESS_KEY|TICKET)\w*",
+    re.IGNORECASE,
+)
+
+
+def layer_variables(
+    cluster: Cluster | None,
+    layer: str,
+    credentials: Mapping[str, Secret],
+    root: Path,
+    environment: Mapping[str, str],
+) -> dict[str, str]:
+    """What tofu's process gets; where the user set a variable, that one stays."""
+    if cluster is None:
+        return dict(environment)
+    found = provider_environment(cluster, credentials, root)
+    ours = next((each for each in layers(cluster) if each.name == layer), None)
+    if ours:
+        found |= backend_environment(cluster, ours, credentials)
+        found |= _state_trust(cluster.state, root)
+    inventory_wins = ("ADDRESS", "SSL_CERT_FILE", "CA_CERTIFICATE_PEM", "CA_BUNDLE")
+    kept = {k: v for k, v in found.items() if k not in environment or k.endswith(inventory_wins)}
+    return {**environment, **kept}
+
+
+def _state_trust(state: State, root: Path) -> dict[str, str]:
+    """The authority of the state's server; the http backend wants its text, the S3 one its file."""
+    if state.ca_file is None:
+        return {}
+    file = (root / state.ca_file).resolve()
+    if state.kind == "s3":
+        return {"AWS_CA_BUNDLE": str(file)}
+    try:
+        return {"TF_HTTP_CLIENT_CA_CERTIFICATE_PEM": file.read_text(encoding="utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        raise TalopsError(
+            f"cannot read the state server's CA file: {error}",
+            where=str(file),
+            hint="put the certificate there, or correct state: ca_file: in cluster.yaml",
+        ) from error
+
+
+def layer_engine(program: Path, layer: Layer, every: Mapping[str, str], emit: Emit) -> Engine:
+    """Secret variables are kept apart, so that they are masked in all that the program says."""
+    secret = {name: Secret(value) for name, value in every.items() if _SECRET.fullmatch(name)}
+    plain = {name: value for name, value in every.items() if name not in secret}
+    return Engine(program, layer, environment=plain, credentials=secret, emit=emit)
+
+
+def variables(site: Site, layer: Layer) -> dict[str, str]:
+    return layer_variables(site.cluster, layer.name, site.credentials, site.root, site.environment)
+
+
+def engine(site: Site, layer: Layer, emit: Emit) -> Engine:
+    return layer_engine(site.engine, layer, variables(site, layer), emit)
+
+
+async def ensure_init(root: Path, running: Engine, every: Mapping[str, str]) -> None:
+    """`init` once per set of files and addresses that it depends on; it takes seconds each time."""
+    layer = running.layer
+    stamp = root / HOME / f"{layer.slug}.init"
+    known = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
+    # What init remembers of the backend lies there; without it every other command refuses.
+    remembered = layer.path / ".terraform" / "terraform.tfstate"
+    done = known == _init_fingerprint(running, every) and remembered.exists()
+    if done and not provider.lost(layer.path):
+        return
+    remote = "TF_HTTP_ADDRESS" in every or "AWS_ENDPOINT_URL_S3" in every
+    await init(root, running, every, ["-reconfigure"] if remote else [])
+    write_atomic(stamp, _init_fingerprint(running, every), mode=PRIVATE)
+
+
+async def init(
+    root: Path, running: Engine, every: Mapping[str, str], extra: Sequence[str] = ()
+) -> None:
+    """With the provider from where toolchain/provider.py says."""
+
+    def emit(event: Event) -> None:
+        if isinstance(event, ToolStarted) and event.step == "build":
+            what = f"{event.tool} {event.version} is built from source, as no registry answers"
+            running.emit(Note(f"{what}: this takes a few minutes"))
+
+    environment = {name: text for name, text in every.items() if not _SECRET.fullmatch(name)}
+    layer = running.layer.path
+    settings = await provider.settings(
+        Toolchain(environment, emit=emit), layer, running.program, root / HOME
+    )
+    # The layers name one version exactly: there is nothing else that could be upgraded.
+    upgrade = ["-upgrade"] if provider.outdated(layer, PROVIDER_VERSION) else []
+    await running.init([*upgrade, *extra], settings=settings)
+
+
+def _init_fingerprint(running: Engine, given: Mapping[str, str]) -> str:
+    digest = hashlib.sha256(str(running.program).encode())
+    for name in ("backend.tf", "versions.tf", ".terraform.lock.hcl"):
+        file = running.layer.path / name
+        digest.update(file.read_bytes() if file.exists() else b"-")
+    for name in (provider.SETTINGS, provider.MIRROR, "TF_HTTP_ADDRESS", "AWS_ENDPOINT_URL_S3"):
+        digest.update(given.get(name, "").encode())
+    return digest.hexdigest() + "\n"
+
+
+def applier(site: Site, layer: Layer, running: Engine, policy: Policy, healthy: Healthy) -> Applier:
+    return layer_applier(
+        site.root, running, variables(site, layer), Conduct(policy, healthy=healthy)
+    )
+
+
+def destroyer(
+    site: Site, layer: Layer, running: Engine, policy: Policy, targets: Sequence[str] = ()
+) -> Applier:
+    """For a plan that only takes away: should it be made again, it is made like that again."""
+    conduct = Conduct(policy, destroy=True, targets=tuple(targets))
+    return layer_applier(site.root, running, variables(site, layer), conduct)
+
+
+def layer_applier(
+    root: Path, running: Engine, every: Mapping[str, str], conduct: Conduct
+) -> Applier:
+    """An applier that also looks at the real VMs: for disks of others, and for VMs not noted."""
+    reached = proxmox_access(every)
+
+    async def read_disks(changes: Sequence[Change]) -> Mapping[int, frozenset[str]] | None:
+        return await attached.read_attached(reached, changes) if reached else None
+
+    async def find_lost(changes: Sequence[Change]) -> Mapping[str, str]:
+        return await attached.find_lost(reached, changes) if reached else {}
+
+    diary = _diary(root, running.layer.slug)
+    return Applier(running, replace(conduct, read_disks=read_disks, find_lost=find_lost), diary)
+
+
+def _diary(root: Path, slug: str) -> Diary:
+    return Diary(root / HOME / f"{slug}.creating.json")
+
+
+def begun_vms(root: Path, cluster: Cluster) -> frozenset[str]:
+    """Names of the VMs that an earlier run was about to make when it was stopped."""
+    slugs = (layer.name.replace("/", "-") for layer in layers(cluster))
+    return frozenset(name for slug in slugs for name in _diary(root, slug).names())
+
+
+def saved_plan(site: Site, layer: Layer) -> Path:
+    return (site.root / HOME / f"{layer.slug}.tfplan").absolute()
+
+
+def proxmox_access(given: Mapping[str, str]) -> Access | None:
+    """Proxmox as the provider would reach it; None if nothing says where it is."""
+    endpoint = given.get("PROXMOX_VE_ENDPOINT")
+    if not endpoint:
+        return None
+    token = given.get("PROXMOX_VE_API_TOKEN")
+    user, password = given.get("PROXMOX_VE_USERNAME"), given.get("PROXMOX_VE_PASSWORD")
+    return Access(
+        endpoint,
+        token=Secret(token) if token else None,
+        ticket=(user, Secret(password)) if user and password else None,
+        insecure=given.get("PROXMOX_VE_INSECURE", "").lower() in {"1", "true", "yes"},
+        ca_file=given.get("SSL_CERT_FILE"),
+    )
+
+
+def expected_outputs(cluster: Cluster) -> dict[str, object]:
+    """What a platform layer must put out, from the inventory alone."""
+    nodes = cluster.nodes
+    return {
+        "talos_cluster_name": cluster.name,
+        "talos_cluster_endpoint": cluster.endpoint,
+        "talos_node_ips": {node.name: str(node.address) for node in nodes},
+        "talos_mac_addresses": {node.name: node.mac for node in nodes},
+        "talos_control_plane_ips": [str(node.address) for node in cluster.control_planes],
+        "talos_worker_ips": [str(node.address) for node in cluster.workers],
+    }

@@ -1,0 +1,224 @@
+"""Configs on their way to nodes: compared, handed over, waited for. Two stages do it by this."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, TypeVar
+
+from talops.machineconfig.build import build_configs
+from talops.site import installation
+from talops.site.config_differences import differing, same, waiting_for_reboot
+from talops.site.fleet import Configured, Silent, Waiting, named
+from talops.site.node_facts import AWAIT, FIRST, NodeFacts, change_for
+from talops.talos.calls.machine import ApplyMode
+from talops.talos.errors import (
+    ConfiguredError,
+    NotAuthorizedError,
+    OutcomeUnknownError,
+    PreconditionError,
+)
+from talops.waiting import NotYet, Ready, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from talops.inventory.model import Node
+    from talops.machineconfig.generate import MachineConfig
+    from talops.pipeline.stage import Reporter
+    from talops.site.fleet import Fleet, State
+    from talops.site.node_facts import ConfigChange
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
+    from talops.talos.calls.machine import Applied
+
+T = TypeVar("T")
+
+# Stages of a machine that is not where it will be in a moment.
+ON_THE_WAY = frozenset({"installing", "rebooting", "shutting down", "resetting", "upgrading"})
+
+
+class NodeConfigs:
+    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
+        self._site = site
+        self._secrets = secrets
+        self._report = report
+        self._one_control_plane = asyncio.Lock()
+        self._configs: dict[str, MachineConfig] | None = None
+
+    async def fleet(self) -> Fleet:
+        return await self._secrets.fleet()
+
+    async def facts(
+        self, nodes: Sequence[Node], states: Mapping[str, State]
+    ) -> dict[str, NodeFacts]:
+        judged = await asyncio.gather(*(self._judge(node, states[node.name]) for node in nodes))
+        return {node.name: facts for node, facts in zip(nodes, judged, strict=True)}
+
+    async def bring(self, change: ConfigChange) -> None:
+        """Hand over one node's config; whether the node runs it then, `wait` tells."""
+        node = next(n for n in self._site.cluster.nodes if n.name == change.node)
+        if change.action == FIRST:
+            await self._install(node, change)
+        elif change.action == AWAIT:
+            await self._settle(node)
+        elif change.reboots and node.controller:
+            # One at a time: etcd keeps its majority only while the others stand.
+            async with self._one_control_plane:
+                await self._update(node, change)
+        else:
+            await self._update(node, change)
+
+    async def wait(self, node: Node, not_boot: str | None = None) -> None:
+        """Until the node runs its config; after a reboot, in a new boot and ready again."""
+        config, fleet = (await self._wanted())[node.name], await self.fleet()
+        left = False  # maintenance mode, that is
+
+        async def probe() -> Ready[None] | NotYet:
+            nonlocal left
+            state = await fleet.look(node)
+            if isinstance(state, Waiting):
+                return await installation.in_maintenance(fleet, node, config, again=left)
+            left = True
+            if isinstance(state, Silent):
+                return NotYet(f"no answer: {state.error.what}")
+            return await self._arrived(node, state, config, not_boot)
+
+        hint = f"look at its console, or: talops talos dmesg --nodes {node.address}"
+        await self._wait_for(f"{node.name} runs its config", node, probe, hint)
+
+    def settled(self, node: Node, seen: NodeFacts | None) -> bool:
+        """Whether a look found it with its config and in no change of its own."""
+        if seen is None or not seen.same or not isinstance(seen.state, Configured):
+            return False
+        stage = seen.state.status.stage if seen.state.status else "unknown"
+        self._report.node(node.name, talos=stage)
+        return stage not in ON_THE_WAY
+
+    async def _judge(self, node: Node, state: State) -> NodeFacts:
+        config = (await self._wanted())[node.name]
+        text = config.to_yaml()
+        if not isinstance(state, Configured):
+            return NodeFacts(state, same=False, wanted=text)
+        if same(state.config, config):
+            return NodeFacts(state, same=True, wanted=text)
+        async with (await self.fleet()).talos(node) as talos:
+            trial = await talos.machine.apply_configuration(text, dry_run=True)
+            tag = (await talos.version()).tag
+        return NodeFacts(
+            state,
+            same=False,
+            effect=trial.mode,
+            differs=differing(state.config, config),
+            at_boot=waiting_for_reboot(state.config, config, tag),
+            wanted=text,
+        )
+
+    async def _install(self, node: Node, change: ConfigChange) -> None:
+        if await self._refused(node, change.config):
+            await self._settle(node)
+
+    async def _refused(self, node: Node, config: str) -> NotYet | None:
+        """None: it took its first config. Why not, if it took one before and is on its way.
+
+        Only a node that has its config already asks an anonymous caller who it is.
+        """
+        fleet = await self.fleet()
+        with named(node, f"talops talos disks --insecure --nodes {node.address}"):
+            try:
+                async with fleet.maintenance(node) as talos:
+                    await talos.machine.apply_configuration(config, mode=ApplyMode.AUTO)
+            except (PreconditionError, ConfiguredError, NotAuthorizedError) as error:
+                return NotYet(error.what)
+        return None
+
+    async def _settle(self, node: Node) -> None:
+        """Until it answers; then it gets what it lacks."""
+        fleet = await self.fleet()
+
+        async def probe() -> Ready[ConfigChange | None] | NotYet:
+            state = await fleet.look(node)
+            if isinstance(state, Silent):
+                return NotYet(state.error.what)
+            wanted = change_for(node.name, await self._judge(node, state))
+            if wanted is None or wanted.action != FIRST:
+                return Ready(wanted)
+            return await self._refused(node, wanted.config) or Ready(None)
+
+        hint = f"look at the console of {node.name}, then: talops up"
+        wanted = await self._wait_for(f"{node.name} answers", node, probe, hint)
+        if wanted:
+            await self.bring(wanted)
+
+    async def _update(self, node: Node, change: ConfigChange) -> None:
+        """A config that needs a reboot is only stored, and the reboot puts it to use.
+
+        A run that ends between the two finds the old config in use and does both again; were it put
+        to use first, the next run would see nothing left to do.
+        """
+        fleet = await self.fleet()
+        mode = ApplyMode.STAGED if change.reboots else ApplyMode.AUTO
+
+        async def hand_over() -> Ready[Applied] | NotYet:
+            async with fleet.talos(node) as talos:
+                return Ready(await talos.machine.apply_configuration(change.config, mode=mode))
+
+        hint = f"talops talos dmesg --nodes {node.address}"
+        with named(node, hint):
+            async with fleet.talos(node) as talos:
+                before = await talos.files.boot_id()
+            applied = await self._wait_for(f"{node.name} takes its config", node, hand_over, hint)
+            if change.reboots:
+                async with fleet.talos(node) as talos:
+                    # A lost answer is no failure: the boot id tells whether it reboots.
+                    with contextlib.suppress(OutcomeUnknownError):
+                        await talos.machine.reboot()
+        rebooted = change.reboots or applied.mode is ApplyMode.REBOOT
+        await self.wait(node, not_boot=before if rebooted else None)
+
+    async def _arrived(
+        self, node: Node, state: Configured, config: MachineConfig, not_boot: str | None
+    ) -> Ready[None] | NotYet:
+        if reason := await self._unfinished(node, state, config):
+            return NotYet(reason)
+        if not_boot is None:
+            return Ready(None)
+        async with (await self.fleet()).talos(node) as talos:
+            if await talos.files.boot_id() == not_boot:
+                return NotYet("it has not rebooted yet")
+        if state.status is None or not state.status.ready:
+            why = state.status.reasons if state.status else ""
+            return NotYet(f"not ready: {why or 'booting'}")
+        return Ready(None)
+
+    async def _unfinished(self, node: Node, state: Configured, config: MachineConfig) -> str:
+        stage = state.status.stage if state.status else "unknown"
+        self._report.node(node.name, talos=stage)
+        if stage in ON_THE_WAY:
+            return stage
+        if not same(state.config, config):
+            return "it does not run the new config yet"
+        return await installation.unfinished(await self.fleet(), node, config)
+
+    async def _wait_for(
+        self, what: str, node: Node, probe: Callable[[], Awaitable[Ready[T] | NotYet]], hint: str
+    ) -> T:
+        return await wait_for(
+            what,
+            probe,
+            timeout=self._site.limits.install,
+            interval=self._site.limits.interval,
+            hint=hint,
+            report=lambda waiting: self._report.waiting(waiting, node=node.name),
+        )
+
+    async def _wanted(self) -> dict[str, MachineConfig]:
+        if self._configs is None:
+            bundle = await self._secrets.require()
+            root = self._site.root
+
+            def read_patch(name: str) -> str:
+                return (root / name).read_text(encoding="utf-8")
+
+            self._configs = build_configs(self._site.cluster, bundle, read_patch)
+        return self._configs

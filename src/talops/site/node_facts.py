@@ -1,0 +1,69 @@
+"""What a node runs beside what it should run, and the change that follows from it: pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from talops.pipeline.stage import Change
+from talops.site.fleet import Silent, Waiting
+from talops.talos.calls.machine import ApplyMode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from talops.site.fleet import State
+
+FIRST = "install"
+UPDATE = "apply"
+# A worker that cannot answer yet; once it does, it gets what it lacks.
+AWAIT = "await"
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """`effect` is the node's own answer to a trial run of a config that differs.
+
+    `at_boot` names what the node takes live and uses only after a reboot: from Talos 1.14 on it
+    does not say so itself.
+    """
+
+    state: State
+    same: bool
+    effect: ApplyMode | None = None
+    differs: tuple[str, ...] = ()
+    at_boot: tuple[str, ...] = ()
+    wanted: str = field(default="", repr=False)
+
+    @property
+    def reboots(self) -> bool:
+        return self.effect is ApplyMode.REBOOT or bool(self.at_boot)
+
+
+@dataclass(frozen=True)
+class Facts:
+    nodes: Mapping[str, NodeFacts]
+
+
+@dataclass(frozen=True)
+class ConfigChange(Change):
+    reboots: bool = False
+    config: str = field(default="", repr=False)
+
+
+def change_for(name: str, seen: NodeFacts) -> ConfigChange | None:
+    """The one change that brings a node to its config; None when it has it."""
+    if isinstance(seen.state, Waiting):
+        return _change(FIRST, name, "first config: installs, then reboots", seen)
+    if isinstance(seen.state, Silent):
+        return _change(AWAIT, name, "silent until a control plane signs its certificate", seen)
+    if seen.same:
+        return None
+    effect = "without a reboot"
+    if seen.reboots:
+        effect = f"reboots for {', '.join(seen.at_boot)}" if seen.at_boot else "reboots"
+    return _change(UPDATE, name, f"{', '.join(seen.differs)}: {effect}", seen)
+
+
+def _change(action: str, name: str, detail: str, seen: NodeFacts) -> ConfigChange:
+    return ConfigChange(action, name, detail, name, seen.reboots, seen.wanted)

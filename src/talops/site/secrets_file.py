@@ -1,0 +1,71 @@
+"""The cluster's secrets bundle: read once, kept in memory, made only where there is none."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.files import PRIVATE, write_atomic
+from talops.machineconfig.contract import Contract
+from talops.machineconfig.places import find_secrets, new_secrets
+from talops.machineconfig.secrets import bundle as bundles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from talops.machineconfig.secrets.bundle import Bundle
+    from talops.redaction import Secret
+    from talops.site.fleet import Fleet
+    from talops.site.site import Site
+
+
+class SecretsFile:
+    """talos/talsecret.sops.yaml. `learn` is told every value, so that none reaches a log."""
+
+    def __init__(self, site: Site, learn: Callable[..., None]) -> None:
+        self._site = site
+        self._learn = learn
+        self._read: Bundle | None = None
+        self._fleet: Fleet | None = None
+        # Stages look side by side: the first one opens the file, the others wait for it.
+        self._reading = asyncio.Lock()
+
+    async def read(self) -> Bundle | None:
+        """None: there is no file. A file that cannot be opened is an error, never None."""
+        async with self._reading:
+            if self._read is None and (stored := find_secrets(self._site.root)):
+                text = (
+                    await self._site.sops.decrypt(stored.path)
+                    if stored.sealed
+                    else stored.path.read_text(encoding="utf-8")
+                )
+                self._keep(bundles.from_yaml(text, where=str(stored.path)))
+            return self._read
+
+    async def require(self) -> Bundle:
+        found = await self.read()
+        if found is None:
+            raise TalopsError("the cluster has no secrets yet", hint="talops talos gen-secrets")
+        return found
+
+    async def fleet(self) -> Fleet:
+        """The nodes as these secrets open them: one certificate for whoever asks in this run."""
+        from talops.site.fleet import Fleet
+
+        bundle = await self.require()
+        self._fleet = self._fleet or Fleet(bundle)
+        return self._fleet
+
+    async def create(self) -> None:
+        contract = Contract(self._site.cluster.talos_contract.removeprefix("v"))
+        made = bundles.generate(datetime.now(UTC), contract)
+        self._keep(made)
+        target = new_secrets(self._site.root, sealed=True).path
+        write_atomic(target, await self._site.sops.encrypt(made.to_yaml(), target), mode=PRIVATE)
+
+    def _keep(self, found: Bundle) -> None:
+        known: list[Secret] = list(found.secrets())
+        self._learn(*known)
+        self._read = found

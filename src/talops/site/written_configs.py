@@ -1,0 +1,87 @@
+"""The configs on disk: what differs from what is wanted, and writing it for the owner alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops import generated
+from talops.errors import TalopsError
+from talops.files import PRIVATE, make_private_directory, write_atomic
+from talops.generated import Action, Change
+from talops.machineconfig.places import CONFIGS, TALOSCONFIG
+from talops.machineconfig.secrets import talosconfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from talops.machineconfig.generate import MachineConfig
+    from talops.machineconfig.secrets.talosconfig import Context
+
+SOURCES = "cluster.yaml and nodes.yaml"
+
+
+def config_changes(
+    directory: Path, configs: Mapping[str, MachineConfig], version: str
+) -> list[Change]:
+    """One file per node; files of nodes that are gone go too."""
+    wanted = {
+        f"{CONFIGS}/{name}.yaml": generated.stamped(
+            config.to_yaml(), version=version, sources=SOURCES
+        )
+        for name, config in configs.items()
+    }
+    return generated.changes(directory, wanted, [CONFIGS])
+
+
+def talosconfig_change(directory: Path, wanted: Context, now: datetime) -> Change | None:
+    """The cluster's entry is renewed only when it has to be; entries of others are kept."""
+    path = directory / TALOSCONFIG
+    try:
+        before = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = talosconfig.dump({wanted.name: wanted}, wanted.name)
+        return Change(TALOSCONFIG, Action.CREATE, "", text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise TalopsError(f"cannot read: {error}", where=str(path)) from error
+    current, contexts = talosconfig.parse(before, where=str(path))
+    merged = contexts | {
+        wanted.name: talosconfig.keep_or_renew(contexts.get(wanted.name), wanted, now)
+    }
+    if merged == contexts:
+        return None
+    text = talosconfig.dump(merged, current or wanted.name)
+    return Change(TALOSCONFIG, Action.UPDATE, before, text)
+
+
+def talosconfig_without(directory: Path, name: str) -> Change | None:
+    """The file without one cluster's entry; a file that held nothing else goes."""
+    path = directory / TALOSCONFIG
+    if not path.exists():
+        return None
+    before = path.read_text(encoding="utf-8")
+    current, contexts = talosconfig.parse(before, where=str(path))
+    if name not in contexts:
+        return None
+    left = {key: context for key, context in contexts.items() if key != name}
+    if not left:
+        return Change(TALOSCONFIG, Action.REMOVE, before, "")
+    text = talosconfig.dump(left, current if current in left else next(iter(left)))
+    return Change(TALOSCONFIG, Action.UPDATE, before, text)
+
+
+def write(directory: Path, changes: list[Change]) -> None:
+    folder = directory / CONFIGS
+    if changes:
+        make_private_directory(folder)
+        # Whatever the repository's own .gitignore says: keys are never committed by accident.
+        write_atomic(folder / ".gitignore", "*\n")
+    for change in changes:
+        path = directory / change.path
+        if change.action is Action.REMOVE or change.path != TALOSCONFIG:
+            # A config goes before its successor takes the name: so there is no second file with
+            # its keys at any moment, and one that is missing is made again by the next run.
+            path.unlink(missing_ok=True)
+        if change.action is not Action.REMOVE:
+            write_atomic(path, change.after, mode=PRIVATE, guarded=True)

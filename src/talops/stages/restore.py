@@ -1,0 +1,126 @@
+"""Stage `bootstrap` in a recovery: a lost etcd comes back, from a snapshot or by a plain word.
+
+Everywhere else a cluster that was founded once is never founded again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import ConflictError, TalopsError
+from talops.pipeline.stage import Absent, Change
+from talops.site.bootstrap_record import RECORD, read_snapshot
+from talops.stages.bootstrap import Bootstrap, Facts
+from talops.talos.recovery import recover_etcd
+from talops.talos.snapshot import check
+from talops.waiting import NotYet, Ready, wait_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from talops.pipeline.stage import Reporter
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
+
+RESTORE = "restore"
+
+
+@dataclass(frozen=True)
+class Word:
+    """What was said about an etcd that is lost: its snapshot, or that it may start empty."""
+
+    snapshot: Path | None = None
+    from_copy: bool = False
+    again: bool = False
+
+
+class Restore(Bootstrap):
+    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter, word: Word) -> None:
+        super().__init__(site, secrets, report)
+        self._word = word
+        if word.snapshot:
+            if not word.from_copy:
+                check(word.snapshot)
+            self._digest = hashlib.sha256(word.snapshot.read_bytes()).hexdigest()
+
+    def plan(self, facts: Facts) -> list[Change]:
+        first = self._planes[0]
+        if facts.anybody:
+            return self._already(facts)
+        if self._word.snapshot:
+            detail = f"from {self._word.snapshot.name}"
+            return [Change(RESTORE, f"etcd on {first.name}", detail, first.name)]
+        if self._word.again:
+            detail = "empty: what the old one held is lost"
+            return [Change("found", f"etcd on {first.name}", detail, first.name)]
+        return super().plan(facts)
+
+    async def apply(self, change: Change) -> None:
+        if change.action != RESTORE:
+            await super().apply(change)
+            return
+        bundle = await self._secrets.require()
+        # Founded it was: should this be cut off, only another recovery goes on from here.
+        self._record("founded", bundle.cluster_id, snapshot=self._digest)
+        await wait_for(
+            "etcd is restored",
+            self._restored,
+            timeout=self._site.limits.etcd,
+            interval=self._site.limits.interval,
+            hint=f"talops talos services --nodes {self._planes[0].address}",
+            report=self._report.waiting,
+        )
+
+    def _already(self, facts: Facts) -> list[Change]:
+        """A restore that was cut off after it was accepted is a restore all the same."""
+        if not self._word.snapshot or self._recorded_snapshot() == self._digest:
+            return []
+        having = [name for name, plane in facts.planes.items() if plane.has_data or plane.members]
+        raise ConflictError(
+            "etcd has data, so no snapshot is restored into it",
+            where=", ".join(having),
+            hint="talops recover without --from-snapshot keeps it; if it is lost beyond repair, "
+            "wipe it first on every control plane: talops talos reset --label EPHEMERAL --reboot "
+            "--no-graceful --nodes … (and --label ETCD where that is a volume of its own)",
+        )
+
+    def _recorded_snapshot(self) -> str | None:
+        return read_snapshot(self._site.root / RECORD)
+
+    async def _restored(self) -> Ready[None] | NotYet:
+        """Look at all, then upload and call one; a lost reply means: look again."""
+        facts = await self.observe()
+        if isinstance(facts, Absent):
+            return NotYet(facts.reason)
+        if facts.anybody:
+            return Ready(None)
+        assert self._fleet
+        assert self._word.snapshot
+        planes = [self._fleet.talos(node) for node in self._planes]
+        try:
+            await recover_etcd(
+                planes[0],
+                planes,
+                self._word.snapshot,
+                timeout=self._site.limits.etcd,
+                from_copy=self._word.from_copy,
+            )
+        finally:
+            for talos in planes:
+                talos.close()
+        return NotYet("accepted; etcd starts from the snapshot")
+
+
+def word_of(cluster: str, snapshot: Path | None, again: str | None, *, from_copy: bool) -> Word:
+    """`again` is the cluster's name, typed by whoever knows what is lost."""
+    if again is not None and again != cluster:
+        raise TalopsError(
+            f"--bootstrap-again needs this cluster's name, {cluster}, not {again}",
+        )
+    if snapshot and again:
+        raise TalopsError("--from-snapshot and --bootstrap-again exclude each other")
+    if snapshot and not snapshot.is_file():
+        raise TalopsError("there is no such snapshot", where=str(snapshot))
+    return Word(snapshot, from_copy, again is not None)

@@ -1,0 +1,164 @@
+"""Stage `salvage`: what a run that was cut off left lying about is put in order or away."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from talops.errors import TalopsError
+from talops.pipeline.stage import Absent, Change
+from talops.render.layers import layers
+from talops.site import layer_access as access
+from talops.site.state_copies import copies_around
+from talops.statestore.documents import marks_of
+from talops.tofu.layers import Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from talops.pipeline.stage import Reporter
+    from talops.site.site import Site
+    from talops.statestore.backends.interface import StateBackend
+    from talops.tofu.engine import Engine
+
+ERRORED = "errored.tfstate"
+PUSH, REMOVE, UNLOCK = "push", "remove", "unlock"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Unsaved states and plan files by path; held locks by layer, with who holds them."""
+
+    errored: tuple[Path, ...] = ()
+    plans: tuple[Path, ...] = ()
+    locks: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    # Layers in whose directory a program still works: their locks are not left over.
+    busy: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Salvaged(Change):
+    path: Path = field(default_factory=Path)
+    layer: str = ""
+    lock: str = ""
+
+
+class Salvage:
+    """Runs under the run lock: no other talops works on this cluster meanwhile."""
+
+    name = "salvage"
+    independent = False
+
+    def __init__(
+        self, site: Site, report: Reporter, open_backend: Callable[[], StateBackend]
+    ) -> None:
+        self._site = site
+        self._report = report
+        self._open_backend = open_backend
+        found = layers(site.cluster)
+        self._layers = {
+            layer.state: Layer(layer.name, site.root / layer.directory) for layer in found
+        }
+
+    async def observe(self) -> Facts | Absent:
+        backend = self._open_backend()
+        try:
+            states = {info.name: info.lock for info in await backend.overview() if info.lock}
+        finally:
+            await backend.close()
+        known = self._layers.items()
+        return Facts(
+            errored=tuple(
+                layer.path / ERRORED for _, layer in known if (layer.path / ERRORED).exists()
+            ),
+            plans=tuple(sorted((self._site.root / access.HOME).glob("*.tfplan"))),
+            locks=tuple((name, states[name]) for name, _ in known if name in states),
+            busy=frozenset(name for name, layer in known if _at_work(layer.path)),
+        )
+
+    def plan(self, facts: Facts) -> list[Salvaged]:
+        changes = [
+            Salvaged(UNLOCK, name, f"left by {lock.get('Who')}", layer=name, lock=str(lock["ID"]))
+            for name, lock in facts.locks
+            if self._is_left_over(name, lock, facts)
+        ]
+        for path in facts.errored:
+            layer = next(n for n, found in self._layers.items() if found.path == path.parent)
+            detail = "a state that could not be written"
+            changes.append(Salvaged(PUSH, f"{layer}/{ERRORED}", detail, path=path, layer=layer))
+        changes += [
+            Salvaged(REMOVE, path.name, "a plan that was never applied", path=path)
+            for path in facts.plans
+        ]
+        return changes
+
+    async def apply(self, change: Salvaged) -> None:
+        if change.action == UNLOCK:
+            backend = self._open_backend()
+            try:
+                await backend.unlock(change.layer, change.lock)
+            finally:
+                await backend.close()
+        elif change.action == PUSH:
+            await self._push(change)
+        else:
+            change.path.unlink(missing_ok=True)
+
+    async def verify(self) -> None:
+        facts = await self.observe()
+        if isinstance(facts, Facts) and facts.errored:
+            raise TalopsError(
+                "an unsaved state is still there", where=", ".join(map(str, facts.errored))
+            )
+
+    def _is_left_over(self, name: str, lock: Mapping[str, Any], facts: Facts) -> bool:
+        """Ours, of this machine, and nobody works in the layer any more; others are only named."""
+        who = f"{getpass.getuser()}@{socket.gethostname()}"
+        if lock.get("Who") == who and name not in facts.busy:
+            return True
+        self._report.note(
+            f"{name} is locked by {lock.get('Who')} since {lock.get('Created')}",
+            level="warning",
+            hint=f"if that is over: talops state unlock {name} --id {lock.get('ID')}",
+        )
+        return False
+
+    async def _push(self, change: Salvaged) -> None:
+        """A newer state wins; one that was overtaken is kept beside the copies, not lost."""
+        layer = self._layers[change.layer]
+        engine = await self._engine(layer)
+        unsaved, stored = change.path.read_bytes(), (await engine.state_pull()).strip()
+        mine = marks_of(unsaved)
+        there = marks_of(stored.encode()) if stored else None
+        if there is None or (there.lineage == mine.lineage and there.serial < mine.serial):
+            with copies_around(self._site.root, self._site.cluster):
+                await engine.state_push(change.path)
+        elif there.serial < mine.serial or there.lineage != mine.lineage:
+            raise TalopsError(
+                f"{change.path.name} belongs to another history than the state (lineage "
+                f"{mine.lineage}, not {there.lineage})",
+                where=str(change.path),
+                hint="compare both: talops state show; then remove or push the file by hand",
+            )
+        aside = self._site.root / access.HOME / f"{change.layer}.{mine.serial}.errored.tfstate"
+        change.path.replace(aside)
+        aside.chmod(0o600)
+
+    async def _engine(self, layer: Layer) -> Engine:
+        engine = access.engine(self._site, layer, self._report.event)
+        await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
+        return engine
+
+
+def _at_work(directory: Path) -> bool:
+    """Whether a program runs in this directory, such as an OpenTofu that outlived its talops."""
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if link.resolve() == directory.resolve():
+                return True
+        except OSError:  # gone meanwhile, or somebody else's
+            continue
+    return False
