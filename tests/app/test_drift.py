@@ -224,10 +224,22 @@ def test_only_nodes_without_a_restart_are_repaired() -> None:
     assert quiet_nodes(rows) == ["a"]
 
 
-FOREIGN_DISK = Difference("proxmox", "a", "disk.scsi5", "no", proxmox.FOREIGN, "removes", "c")
+FOREIGN_DISK = Difference(
+    "proxmox", "a", "disk.scsi5", "no", "theirs", "removes", "c", foreign=True
+)
 TAG = Difference("proxmox", "a", "tags", "x", "y", "online", "c", safe=True)
 MEMORY_ROW = Difference("proxmox", "a", "memory", "1", "2", "restarts", "c")
 STALE = Difference("files", "a.tf", "content", "x", "y", "online", "c", safe=True)
+
+
+def test_the_output_keeps_its_columns() -> None:
+    """Whose disk it is decides what is repaired; the JSON output says it in words."""
+    row = LayerDrift("proxmox", (FOREIGN_DISK,)).as_dict()["differences"][0]
+    assert list(row) == [
+        "layer", "target", "attribute", "wanted", "actual", "impact", "command", "safe",
+    ]  # fmt: skip
+
+
 EDITED = Difference("files", "a.tf", "content", "x", "y", "online", "c")
 ADDON_GONE = Difference("kubernetes", "cilium", "addons", "applied", "x", "online", "c", safe=True)
 ADDON_OLD = Difference("kubernetes", "metrics", "addons", "applied", "x", "online", "c")

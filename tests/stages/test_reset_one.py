@@ -85,7 +85,9 @@ GOOD, LAST = etcd("123", "123"), etcd("1", "1")
 )
 def test_plan(name: str, seen: Facts, force: bool, wanted: list[str]) -> None:
     """A node that answers leaves by itself; the others strike off one that cannot."""
-    assert [str(change) for change in stage(name, force=force).plan(seen)] == wanted
+    changes = stage(name, force=force).plan(seen)
+    assert [str(change) for change in changes] == wanted
+    assert [change.graceful for change in changes] == [seen.etcd is not LAST for _ in changes]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,11 @@ class Facts:
     known: dict[str, bool]
 
 
+@dataclass(frozen=True)
+class SchematicChange(Change):
+    schematic: str = ""
+
+
 class Images:
     name = "images"
     independent = False
@@ -52,7 +57,7 @@ class Images:
                 raise
             return Facts(dict.fromkeys(self._wanted, True))
 
-    def plan(self, facts: Facts) -> list[Change]:
+    def plan(self, facts: Facts) -> list[SchematicChange]:
         missing = [name for name, known in facts.known.items() if not known]
         foreign = [name for name in missing if name not in self._texts]
         if foreign:
@@ -61,10 +66,10 @@ class Images:
                 where=self._factory.url,
                 hint="correct schematic_id in nodes.yaml, or give `extensions` instead",
             )
-        return [Change("register", name[:12], "schematic") for name in missing]
+        return [SchematicChange("register", n[:12], "schematic", schematic=n) for n in missing]
 
-    async def apply(self, change: Change) -> None:
-        name = next(name for name in self._texts if name.startswith(change.target))
+    async def apply(self, change: SchematicChange) -> None:
+        name = change.schematic
         given = await self._factory.register(self._texts[name])
         if given != name:
             raise TalopsError(

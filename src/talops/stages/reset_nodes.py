@@ -32,6 +32,13 @@ class Facts:
     states: dict[str, State]
 
 
+@dataclass(frozen=True)
+class ResetChange(Change):
+    """`graceful`: the node drains, and a control plane leaves etcd, before it is wiped."""
+
+    graceful: bool = True
+
+
 class ResetNodes:
     """Workers first, then control planes; the last of them cannot leave an etcd of its own."""
 
@@ -53,7 +60,7 @@ class ResetNodes:
         self._fleet = Fleet(bundle)
         return Facts(await self._fleet.look_at_all(self._site.chosen))
 
-    def plan(self, facts: Facts) -> list[Change]:
+    def plan(self, facts: Facts) -> list[ResetChange]:
         """A node that does not answer has nothing to leave with; its VM goes all the same."""
         answering = [
             node
@@ -62,19 +69,18 @@ class ResetNodes:
         ]
         workers = [node for node in answering if not node.controller]
         planes = [node for node in answering if node.controller]
-        changes = [Change("reset", node.name, "drain and wipe", node.name) for node in workers]
+        changes = [ResetChange("reset", n.name, "drain and wipe", n.name) for n in workers]
         whole = len(planes) == len(self._site.cluster.control_planes)
         for place, node in enumerate(planes):
             # Beside a dead member etcd refuses to let another one go, and nothing is kept anyway.
             leaves = whole and place < len(planes) - 1
             detail = "leave etcd and wipe" if leaves else "wipe; etcd ends with it"
-            changes.append(Change("reset", node.name, detail, node.name))
+            changes.append(ResetChange("reset", node.name, detail, node.name, leaves))
         return [] if self._force else changes
 
-    async def apply(self, change: Change) -> None:
+    async def apply(self, change: ResetChange) -> None:
         node = next(n for n in self._site.cluster.nodes if n.name == change.node)
-        graceful = "etcd ends" not in change.detail
-        await wipe(self._fleet, node, self._site, self._report, graceful=graceful)
+        await wipe(self._fleet, node, self._site, self._report, graceful=change.graceful)
 
     async def verify(self) -> None:
         """Whatever is left goes with the VM."""

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from talops.checks.after.reach import Reach, errors_of, values_of
 from talops.errors import ConflictError, TalopsError
-from talops.pipeline.stage import Absent, Change
 from talops.site.fleet import Configured, Silent
-from talops.stages.reset_nodes import wipe
+from talops.stages.reset_nodes import ResetChange, wipe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from talops.inventory.model import Node
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Absent, Reporter
     from talops.site.fleet import State
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
@@ -81,24 +80,24 @@ class ResetOne:
         state = await fleet.look(self._node)
         return Facts(state, await self._etcd() if self._node.controller else None)
 
-    def plan(self, facts: Facts) -> list[Change]:
+    def plan(self, facts: Facts) -> list[ResetChange]:
         """Refuses what cannot be made good again, unless it was forced."""
         name = self._node.name
         if not self._force:
             self._refuse(facts)
         if isinstance(facts.state, Configured):
-            return [Change(RESET, name, self._way(facts), name)]
+            detail, graceful = self._way(facts)
+            return [ResetChange(RESET, name, detail, name, graceful)]
         if facts.etcd and name in facts.etcd.members and objection(name, facts.etcd) is None:
-            return [Change(REMOVE, f"etcd member {name}", "by the other members", name)]
+            return [ResetChange(REMOVE, f"etcd member {name}", "by the other members", name)]
         return []
 
-    async def apply(self, change: Change) -> None:
+    async def apply(self, change: ResetChange) -> None:
         if change.action == REMOVE:
             await self._strike_off()
             return
         fleet = await self._reach.fleet()
-        graceful = "alone" not in change.detail
-        await wipe(fleet, self._node, self._site, self._report, graceful=graceful)
+        await wipe(fleet, self._node, self._site, self._report, graceful=change.graceful)
 
     async def verify(self) -> None:
         """Etcd must not wait for a member that is gone for good."""
@@ -123,12 +122,13 @@ class ResetOne:
                 hint=again,
             )
 
-    def _way(self, facts: Facts) -> str:
+    def _way(self, facts: Facts) -> tuple[str, bool]:
+        """How it goes, in words, and whether it leaves gracefully."""
         if facts.etcd is None:
-            return "drain and wipe"
+            return "drain and wipe", True
         if objection(self._node.name, facts.etcd):
-            return "wipe alone, without leaving etcd"
-        return "drain, leave etcd and wipe"
+            return "wipe alone, without leaving etcd", False
+        return "drain, leave etcd and wipe", True
 
     async def _etcd(self) -> Etcd:
         """What each control plane says; the node itself counts like any other."""

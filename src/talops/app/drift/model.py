@@ -18,7 +18,10 @@ LAYERS = ("files", "proxmox", "storage", "talos", "kubernetes")
 
 @dataclass(frozen=True)
 class Difference:
-    """`impact`: online, creates, restarts, replaces … `safe`: `--fix` repairs it."""
+    """`impact`: online, creates, restarts, replaces … `safe`: `--fix` repairs it.
+
+    `foreign`: attached by somebody else, and part of no plan.
+    """
 
     layer: str
     target: str
@@ -28,6 +31,10 @@ class Difference:
     impact: str
     command: str
     safe: bool = False
+    foreign: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "foreign"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class LayerDrift:
     def as_dict(self) -> dict[str, Any]:
         return {
             "layer": self.layer,
-            "differences": [asdict(difference) for difference in self.differences],
+            "differences": [difference.as_dict() for difference in self.differences],
             "unread": [error.as_dict() for error in self.unread],
             "notes": list(self.notes),
         }

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 LAYER = "proxmox"
 OWN_DISKS = frozenset({"scsi0"})
-FOREIGN = "attached by somebody else"
 
 
 async def look(site: Site, stage: Provision) -> LayerDrift:
@@ -103,9 +102,10 @@ def unmanaged(
             name,
             f"disk.{slot}",
             "not there",
-            FOREIGN,
+            "attached by somebody else",
             "removes a disk",
             f"detach it in Proxmox, or leave it; changing a disk of {name} would remove it",
+            foreign=True,
         )
         for name, slot in rows
     ], ()

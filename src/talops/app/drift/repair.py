@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.app.drift.kubernetes import LABEL, TAINT
-from talops.app.drift.proxmox import FOREIGN
 from talops.app.drift.talos import only
 from talops.checks.after.nodes import wrong_labels, wrong_taints
 from talops.checks.after.reach import Reach
@@ -40,7 +39,7 @@ def repairable(results: Sequence[LayerDrift]) -> bool:
     """Whether `repairs` has anything to do."""
     found = {result.layer: result.differences for result in results}
     files = found.get("files", ())
-    proxmox = [d for d in found.get("proxmox", ()) if d.actual != FOREIGN]
+    proxmox = [d for d in found.get("proxmox", ()) if not d.foreign]
     return bool(
         (files and all(d.safe for d in files))
         or (proxmox and not files and all(d.safe for d in proxmox))
@@ -65,7 +64,7 @@ def repairs(site: Site, recorder: Recorder, results: Sequence[LayerDrift]) -> li
     if files and all(d.safe for d in files):
         stages.append(Configure(site, secrets, report("configure")))
     # A foreign disk is no part of any plan; a plan that would touch it is not an online one.
-    proxmox = [d for d in found.get("proxmox", ()) if d.actual != FOREIGN]
+    proxmox = [d for d in found.get("proxmox", ()) if not d.foreign]
     if proxmox and not files and all(d.safe for d in proxmox):
         stages.append(OnlineProvision(site, secrets, report("provision")))
     if any(d.safe for d in found.get("storage", ())):
