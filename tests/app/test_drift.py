@@ -277,7 +277,8 @@ def test_only_missing_objects_are_gentle() -> None:
     site: Any = None
     report: Any = None
     obj: Any = {"kind": "ConfigMap"}
-    facts = AddonFacts((("gone", Look((obj,), (), 1)), ("old", Look((obj, obj), (), 1))))
+    looks = {"gone": Look((obj,), (), 1), "old": Look((obj, obj), (), 1)}
+    facts = AddonFacts(tuple(looks.items()), {name: look.differing for name, look in looks.items()})
     assert [(c.target, c.gentle) for c in AddonStage(site, report).plan(facts)] == [
         ("gone", True),
         ("old", False),

@@ -20,7 +20,7 @@ from talops.checks.before import (
     tools,
 )
 from talops.errors import PreflightError, TalopsError, UnreachableError
-from talops.pipeline.checks import CheckResult, failed, passed, warning
+from talops.pipeline.checks import Check, CheckResult, failed, passed, warning
 from talops.pipeline.stage import Reporter
 from talops.render.tree import PROVIDER_VERSION
 from talops.site.fleet import Configured, Silent, Waiting
@@ -173,8 +173,22 @@ def test_preflight_refuses_with_everything_at_once() -> None:
     assert refused.value.exit_code == 4
     assert "here: one — do this" in refused.value.what
     assert "two" in refused.value.what
-    assert stage.plan([CheckResult("c", (warning("careful"),))]) == []
+    assert said == []
+
+
+async def test_warnings_are_told_with_the_look() -> None:
+    """Only where nothing is in the way; deciding says nothing."""
+    said: list[Event] = []
+
+    async def careful() -> list[Finding]:
+        return [warning("careful")]
+
+    stage = Preflight([Check("c", careful)], Reporter("preflight", said.append))
+    facts = await stage.observe()
     assert any("careful" in str(event) for event in said)
+    told = len(said)
+    assert stage.plan(facts) == []
+    assert len(said) == told
 
 
 @pytest.mark.parametrize(("absent", "verdict"), [([], "warning"), (["pve/local:iso/x"], "failed")])

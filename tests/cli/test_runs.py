@@ -36,7 +36,7 @@ class Make(Stage[bool, Change]):
         if self.fails:
             raise DeniedError("token refused", where="pve1", hint="talops preflight")
 
-    async def verify(self) -> None:
+    async def verify(self, _: object, /) -> None:
         pass
 
 

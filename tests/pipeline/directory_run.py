@@ -50,7 +50,7 @@ class Files(Stage[set[str], Change]):
             file.write(f"{self.name}-{change.target}\n")
         write_atomic(self.path(change.target), f"{random.SystemRandom().random()}\n")
 
-    async def verify(self) -> None:
+    async def verify(self, _: object, /) -> None:
         if not all(self.path(goal).exists() for goal in self.goals):
             raise NotReadyError("files are missing")
 

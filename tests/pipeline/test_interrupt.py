@@ -47,7 +47,7 @@ class Slow(Stage[int, Change]):
     async def apply(self, change: Change) -> None:
         await self._maybe_wait("apply")
 
-    async def verify(self) -> None:
+    async def verify(self, _: object, /) -> None:
         await self._maybe_wait("verify")
 
 

@@ -13,13 +13,14 @@ from talops.pipeline import planning
 from talops.pipeline.later import Later
 from talops.pipeline.result import StageStatus
 from talops.pipeline.runner import run_stages
+from talops.pipeline.stage import Change, Seen, Stage
 
 if TYPE_CHECKING:
-    from talops.pipeline.stage import AnyStage, Change
+    from talops.pipeline.stage import AnyStage
 
 
 @dataclass
-class Quick:
+class Quick(Stage[None, Change]):
     name: str
     told: list[str]
     independent: bool = True
@@ -37,7 +38,7 @@ class Quick:
     async def apply(self, _: Change) -> None:
         raise AssertionError
 
-    async def verify(self) -> None:
+    async def verify(self, _: object, /) -> None:
         self.told.append(f"{self.name} verifies")
 
 
@@ -114,7 +115,7 @@ async def test_made_once_and_like_the_stage_itself() -> None:
     await stage.observe()
     assert (stage.independent, stage.patience, stage.proven_by_look) == (True, 0.25, True)
     assert stage.plan(None) == []
-    await stage.verify()
+    await stage.verify(Seen(None))
     assert told == ["a is loaded", "a looks", "a verifies"]
 
 

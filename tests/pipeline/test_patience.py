@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,13 +10,11 @@ from talops.errors import UnreachableError
 from talops.events import Event, StepStarted, WaitProgress
 from talops.pipeline import planning
 from talops.pipeline.planning import make_plan
-
-if TYPE_CHECKING:
-    from talops.pipeline.stage import Change
+from talops.pipeline.stage import Change, Stage
 
 
 @dataclass
-class Rebooting:
+class Rebooting(Stage[str, Change]):
     """Answers at the last of its looks."""
 
     reasons: list[str]
@@ -39,7 +36,7 @@ class Rebooting:
     async def apply(self, change: Change) -> None:
         raise AssertionError(change)
 
-    async def verify(self) -> None:
+    async def verify(self, _: object, /) -> None:
         pass
 
 

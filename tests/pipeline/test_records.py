@@ -48,7 +48,7 @@ class Writer(Stage[bool, Change]):
             raise DeniedError(f"refused {PASSWORD}")
         self.target.write_text(self.text)
 
-    async def verify(self) -> None:
+    async def verify(self, _: object, /) -> None:
         pass
 
 

@@ -19,7 +19,7 @@ from talops.events import Event, StageFinished, StagePlanned, StepStarted
 from talops.pipeline.result import RunResult, RunStatus, StageStatus
 from talops.pipeline.runner import Options, run_stages
 from talops.pipeline.selection import Selection
-from talops.pipeline.stage import Absent, Change, Stage
+from talops.pipeline.stage import Absent, Change, Seen, Stage
 
 if TYPE_CHECKING:
     from talops.pipeline.interrupt import Interruption
@@ -61,7 +61,7 @@ class Fake(Stage[World, Change]):
             raise self.fails_on[change.target]
         self.world.add(change.target)
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[World, Change], /) -> None:
         missing = set(self.goals) - self.world
         if missing:
             raise NotReadyError(f"{missing} not there")
@@ -246,9 +246,9 @@ class Looker(Fake):
     proven_by_look: bool = True
     verified: int = 0
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[World, Change], /) -> None:
         self.verified += 1
-        await super().verify()
+        await super().verify(_)
 
 
 @pytest.mark.parametrize(
@@ -271,3 +271,34 @@ async def test_a_look_proves_what_nobody_touched(
     found = [e.step for e in events if isinstance(e, StepStarted) and e.stage == "configure"]
     assert found == steps
     assert looker.verified == steps.count("verify")
+
+
+@dataclass
+class Careful(Fake):
+    """Keeps what the runner hands to `verify` and `conclude`."""
+
+    handed: list[Seen[World, Change]] = field(default_factory=list)
+    breaks: bool = False
+
+    async def verify(self, seen: Seen[World, Change], /) -> None:
+        self.handed.append(seen)
+        if self.breaks:
+            raise NotReadyError("not proven")
+
+    async def conclude(self, seen: Seen[World, Change], /) -> None:
+        self.handed.append(seen)
+
+
+async def test_verify_gets_the_last_facts() -> None:
+    """Those that the applied changes follow from, looked at after what earlier stages did."""
+    world: World = {"a"}
+    stage = Careful("addons", world, ("a", "b"))
+    await go([Fake("provision", world, ("vm",)), stage])
+    assert stage.handed == [Seen({"a", "vm"}, (Change("create", "b"),))] * 2
+
+
+async def test_only_what_is_proven_is_concluded() -> None:
+    """A record of something that did not come true would mislead later runs."""
+    stage = Careful("bootstrap", {"etcd"}, ("etcd",), breaks=True)
+    result, _ = await go([stage])
+    assert (statuses(result), len(stage.handed)) == (["failed"], 1)

@@ -31,7 +31,7 @@ class One(Stage[bool, Change]):
     async def apply(self, change: Change) -> None:
         self.done = True
 
-    async def verify(self) -> None:
+    async def verify(self, _: object, /) -> None:
         assert self.done
 
 
@@ -81,7 +81,7 @@ async def test_a_second_run_is_refused_and_leaves_no_trace(tmp_path: Path) -> No
     seen: list[str] = []
 
     class Nested(One):
-        async def verify(self) -> None:
+        async def verify(self, _: object, /) -> None:
             with pytest.raises(ConflictError, match="talops up by"):
                 await run_recorded(
                     RunRequest("down", "demo", tmp_path), lambda _: [One()], view=lambda _: None

@@ -12,7 +12,7 @@ import pytest
 from talops.errors import UnreachableError, WaitTimeoutError
 from talops.machineconfig.build import build_configs
 from talops.pipeline.planning import Plan, make_plan
-from talops.pipeline.stage import Reporter
+from talops.pipeline.stage import Reporter, Seen
 from talops.site.fleet import Configured, Silent, Waiting
 from talops.site.node_facts import NodeFacts, change_for
 from talops.site.secrets_file import SecretsFile
@@ -198,11 +198,11 @@ async def test_only_control_planes_are_waited_for(scene: Scene) -> None:
     (change,) = stage.plan(facts)
     await stage.apply(change)
     assert scene.world.given == [worker]
-    await stage.verify()
+    await stage.verify(Seen(facts, (change,)))
     follower = scene.worker_stage()
-    await follower.observe()
+    late: Any = await follower.observe()
     with pytest.raises(WaitTimeoutError, match=f"{worker} runs its config.*connection refused"):
-        await follower.verify()
+        await follower.verify(Seen(late))
 
 
 async def test_a_late_worker_gets_what_it_lacks(scene: Scene) -> None:
@@ -216,7 +216,7 @@ async def test_a_late_worker_gets_what_it_lacks(scene: Scene) -> None:
     assert change.action == "await"
     await stage.apply(change)
     assert scene.world.given == [worker]
-    await stage.verify()
+    await stage.verify(Seen(facts, (change,)))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ async def test_a_config_from_a_run_before(scene: Scene, refusal: Exception) -> N
     (change,) = stage.plan(facts)
     await stage.apply(change)
     assert scene.world.given == []
-    await stage.verify()
+    await stage.verify(Seen(facts, (change,)))
 
 
 async def test_leaving_maintenance_mode_while_asked(scene: Scene) -> None:
@@ -245,9 +245,9 @@ async def test_leaving_maintenance_mode_while_asked(scene: Scene) -> None:
     plane = scene.cluster.control_planes[0]
     scene.world.states |= {plane.name: [Waiting()]}
     stage = scene.apply_config()
-    await stage.observe()
+    facts: Any = await stage.observe()
     with pytest.raises(WaitTimeoutError, match="last reason: it is leaving maintenance mode"):
-        await stage.verify()
+        await stage.verify(Seen(facts))
 
 
 @pytest.mark.parametrize(

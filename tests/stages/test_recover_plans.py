@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -171,8 +172,8 @@ def test_no_snapshot_is_restored_over_data(tmp_path: Path) -> None:
     stage = restore(tmp_path, Word(snapshot, from_copy=True))
     with pytest.raises(ConflictError, match="etcd has data"):
         stage.plan(etcd(MEMBER))
-    stage._record("founded", "this", snapshot=stage._digest)
-    assert stage.plan(etcd(MEMBER)) == []
+    restored = replace(etcd(MEMBER), snapshot=stage._digest)
+    assert stage.plan(restored) == []
     assert restore(tmp_path, Word()).plan(etcd(MEMBER)) == []
 
 
@@ -192,30 +193,47 @@ def test_words_that_mean_nothing(snapshot: Path | None, again: str | None, reaso
 
 def test_leftovers_are_put_away(tmp_path: Path) -> None:
     """Own locks without a program behind them, unsaved states, plans; others are only named."""
-    said: list[str] = []
-
-    class Report:
-        def note(self, message: str, **_: Any) -> None:
-            said.append(message)
-
-    import getpass
-    import socket
-
-    backend: Any = None
-    report: Any = Report()
-    salvage = Salvage(site(tmp_path), report, backend)
-    mine = {"ID": "1", "Who": f"{getpass.getuser()}@{socket.gethostname()}"}
+    nothing: Any = None
+    salvage = Salvage(site(tmp_path), nothing, nothing)
+    mine = {"ID": "1", "Who": "me@here"}
     layer = tmp_path / "infrastructure/02-platforms/ha"
     seen = Leftovers(
         (layer / "errored.tfstate",),
         (tmp_path / "old.tfplan",),
         (("02-platforms-ha", mine), ("01-hypervisors", {"ID": "2", "Who": "eve@far"})),
+        me="me@here",
     )
     assert [str(change) for change in salvage.plan(seen)] == [
         f"unlock 02-platforms-ha (left by {mine['Who']})",
         "push 02-platforms-ha/errored.tfstate (a state that could not be written)",
         "remove old.tfplan (a plan that was never applied)",
     ]
-    assert "eve@far" in said[0]
+    assert salvage.plan(replace(seen, me="another@here", errored=(), plans=())) == []
     busy = replace(seen, busy=frozenset({"02-platforms-ha"}), errored=(), plans=())
     assert salvage.plan(busy) == []
+
+
+async def test_locks_of_others_are_named(tmp_path: Path) -> None:
+    """The look names whose they are; the plan is decided in silence."""
+    said: list[str] = []
+
+    class Report:
+        def note(self, message: str, **_: Any) -> None:
+            said.append(message)
+
+    class Backend:
+        async def overview(self) -> list[Any]:
+            lock = {"ID": "2", "Who": "eve@far"}
+            return [SimpleNamespace(name="01-hypervisors", lock=lock)]
+
+        async def close(self) -> None:
+            pass
+
+    report: Any = Report()
+    backend: Any = Backend()
+    salvage = Salvage(site(tmp_path), report, lambda: backend)
+    facts = await salvage.observe()
+    assert isinstance(facts, Leftovers)
+    assert "eve@far" in said[0]
+    assert salvage.plan(facts) == []
+    assert len(said) == 1

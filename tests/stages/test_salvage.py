@@ -12,7 +12,7 @@ import pytest
 
 from talops.errors import TalopsError
 from talops.inventory.load import load
-from talops.pipeline.stage import Reporter
+from talops.pipeline.stage import Reporter, Seen
 from talops.render.layers import platform
 from talops.site.state_copies import local_backend
 from talops.stages.salvage import ERRORED, Facts, Salvage
@@ -68,7 +68,7 @@ class Place:
         changes = stage.plan(facts)
         for change in changes:
             await stage.apply(change)
-        await stage.verify()
+        await stage.verify(Seen(facts, tuple(changes)))
         return [change.action for change in changes]
 
 

@@ -12,7 +12,7 @@ from tests.examples import EXAMPLES
 
 from talops.inventory.load import load
 from talops.machineconfig.places import PLAIN, TALOSCONFIG
-from talops.pipeline.stage import Reporter
+from talops.pipeline.stage import Reporter, Seen
 from talops.secrets.sops import Sops
 from talops.site.secrets_file import SecretsFile
 from talops.site.site import Site
@@ -40,10 +40,11 @@ def site(tmp_path: Path, bundle: Bundle) -> Site:
 async def configured(site: Site) -> list[str]:
     """Make what is missing; what that was."""
     stage = Configure(site, SecretsFile(site, lambda *_: None), REPORT)
-    planned = stage.plan(await stage.observe())
+    facts = await stage.observe()
+    planned = stage.plan(facts)
     for change in planned:
         await stage.apply(change)
-    await stage.verify()
+    await stage.verify(Seen(facts, tuple(planned)))
     return [change.action for change in planned]
 
 

@@ -41,7 +41,7 @@ class Make(Stage[bool, Change]):
         if self.fails:
             raise DeniedError("refused <i>", where="pve1", hint="talops preflight")
 
-    async def verify(self) -> None:
+    async def verify(self, _: object, /) -> None:
         pass
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
@@ -38,6 +38,7 @@ class ObjectChange(Change):
     """`gentle`: nothing that runs is touched, only what is missing comes back."""
 
     gentle: bool = False
+    objects: tuple[Object, ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True)

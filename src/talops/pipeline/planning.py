@@ -43,6 +43,8 @@ class StagePlan:
     unknown: Unknown | None = None
     left_out: str = ""
     seconds: float = 0.0
+    # What `changes` follow from.
+    facts: Any = None
 
     @property
     def outlook(self) -> str:
@@ -83,7 +85,7 @@ async def make_plan(
     """
     plans: list[StagePlan] = []
     selected = [stage for stage in stages if stage.name not in left_out]
-    selected.sort(key=lambda stage: getattr(stage, "under_way", None) is None)
+    selected.sort(key=lambda stage: stage.under_way is None)
     tasks: dict[str, asyncio.Future[tuple[object, float]]] = {}
     try:
         for stage in selected:
@@ -109,10 +111,9 @@ async def make_plan(
 
 
 async def _until_under_way(stage: AnyStage, look: asyncio.Future[tuple[object, float]]) -> None:
-    under_way: asyncio.Event | None = getattr(stage, "under_way", None)
-    if under_way is None:
+    if stage.under_way is None:
         return
-    heard = asyncio.ensure_future(under_way.wait())
+    heard = asyncio.ensure_future(stage.under_way.wait())
     either: set[asyncio.Future[Any]] = {look, heard}
     try:
         await asyncio.wait(either, timeout=_HEAD_START, return_when=asyncio.FIRST_COMPLETED)
@@ -131,7 +132,8 @@ async def look_again(stage: AnyStage, emit: Emit) -> StagePlan:
             f" {seen.reason}",
             hint=f"check the log of {seen.depends_on}: talops runs log",
         )
-    return StagePlan(stage, tuple(stage.plan(seen)), seconds=time.monotonic() - started)
+    changes = tuple(stage.plan(seen))
+    return StagePlan(stage, changes, seconds=time.monotonic() - started, facts=seen)
 
 
 async def _look(stage: AnyStage, emit: Emit) -> tuple[object, float]:
@@ -151,10 +153,9 @@ async def _seen(stage: AnyStage) -> object:
 
 async def _patiently(stage: AnyStage, seen: object, emit: Emit) -> object:
     report, started = Reporter(stage.name, emit), time.monotonic()
-    patience = float(getattr(stage, "patience", 0.0))
     while isinstance(seen, UnreachableError):
         waited = time.monotonic() - started
-        if waited + _PAUSE > patience:
+        if waited + _PAUSE > stage.patience:
             break
         report.waiting(Waiting("an answer", str(seen), waited))
         await asyncio.sleep(_PAUSE)
@@ -179,7 +180,7 @@ def judge(
             seen.what = f"{stage.name} cannot start: {seen.what}"
             raise seen
         return StagePlan(stage, unknown=Unknown(cause, str(seen)), seconds=seconds)
-    return StagePlan(stage, tuple(stage.plan(seen)), seconds=seconds)
+    return StagePlan(stage, tuple(stage.plan(seen)), seconds=seconds, facts=seen)
 
 
 def _check_source(stage: AnyStage, absent: Absent, before: Sequence[StagePlan]) -> None:

@@ -23,6 +23,7 @@ from talops.pipeline.interrupt import Interruption
 from talops.pipeline.planning import Plan, StagePlan, look_again, make_plan
 from talops.pipeline.result import RunResult, RunStatus, StageResult, StageStatus
 from talops.pipeline.selection import ALL, Selection, select
+from talops.pipeline.stage import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,7 +140,7 @@ class _Executor:
             return
         self.interruption.check()
         self.emit(StageStarted(name))
-        done: list[str] = []
+        done: list[Change] = []
         try:
             await self._work(plan, done)
         except InterruptedRunError as stop:
@@ -152,22 +153,24 @@ class _Executor:
             self._fail(name, StageStatus.FAILED, f"bug: {bug!r}", started, done)
             raise
         status = StageStatus.CHANGED if done else StageStatus.UNCHANGED
-        self._finish(StageResult(name, status, "", _since(started), tuple(done)))
+        self._finish(StageResult(name, status, "", _since(started), _texts(done)))
 
-    async def _work(self, plan: StagePlan, done: list[str]) -> None:
+    async def _work(self, plan: StagePlan, done: list[Change]) -> None:
         stage = plan.stage
         if self.progress.dirty or plan.unknown:
             plan = await self.interruption.step(look_again(stage, self.emit), atomic=False)
         if plan.changes:
             self.emit(StepStarted(stage.name, "apply"))
             await self._apply_all(stage, plan.changes, done)
-        elif getattr(stage, "proven_by_look", False):
+        elif stage.proven_by_look:
             return  # its `verify` would only observe again, and the plan is already empty
         self.emit(StepStarted(stage.name, "verify"))
-        await self.interruption.step(stage.verify(), atomic=False)
+        seen = Seen(plan.facts, tuple(done))
+        await self.interruption.step(stage.verify(seen), atomic=False)
+        await self.interruption.step(stage.conclude(seen), atomic=True)
 
     async def _apply_all(
-        self, stage: AnyStage, changes: tuple[Change, ...], done: list[str]
+        self, stage: AnyStage, changes: tuple[Change, ...], done: list[Change]
     ) -> None:
         queue = deque(changes)
 
@@ -176,7 +179,7 @@ class _Executor:
                 while queue:
                     change = queue.popleft()
                     await self._apply(stage, change)
-                    done.append(str(change))
+                    done.append(change)
             except BaseException:
                 queue.clear()
                 raise
@@ -207,9 +210,9 @@ class _Executor:
         self.emit(ChangeFinished(*about, seconds=_since(started)))
 
     def _fail(
-        self, name: str, status: StageStatus, reason: str, started: float, done: list[str]
+        self, name: str, status: StageStatus, reason: str, started: float, done: list[Change]
     ) -> None:
-        self._finish(StageResult(name, status, reason, _since(started), tuple(done)))
+        self._finish(StageResult(name, status, reason, _since(started), _texts(done)))
 
     def _finish(self, result: StageResult) -> None:
         self.progress.results[result.stage] = result
@@ -218,6 +221,10 @@ class _Executor:
                 result.stage, result.status, result.reason, result.seconds, len(result.changes)
             )
         )
+
+
+def _texts(changes: Sequence[Change]) -> tuple[str, ...]:
+    return tuple(str(change) for change in changes)
 
 
 def _since(started: float) -> float:

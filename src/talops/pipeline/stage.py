@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from talops.events import Emit, Event, Log, NodeStatus, Note, WaitProgress
 
 if TYPE_CHECKING:
+    import asyncio
+
     from talops.waiting import Waiting
 
 # A wait with an unchanged reason is recorded again only this often (seconds).
@@ -43,33 +45,49 @@ FactsT = TypeVar("FactsT")
 ChangeT = TypeVar("ChangeT", bound=Change)
 
 
-@runtime_checkable
-class Stage(Protocol[FactsT, ChangeT]):
-    """observe → plan → apply → verify; to resume a stage, run it again.
+@dataclass(frozen=True)
+class Seen(Generic[FactsT, ChangeT]):
+    """The facts of the last look, and the changes that were applied since."""
 
-    A stage may also define `patience` (seconds to wait for an answer), `under_way` (an event: other
-    stages observe after it) and `proven_by_look` (`verify` would only observe again).
+    facts: FactsT
+    applied: tuple[ChangeT, ...] = ()
+
+
+class Stage(Protocol[FactsT, ChangeT]):
+    """observe → plan → apply → verify → conclude; to resume a stage, run it again.
+
+    Stages inherit from this class: what has a default here is optional.
     """
 
     name: str
     # Its changes may be applied in parallel (nodes do not wait for each other).
     independent: bool = False
+    # `verify` would only observe again: skipped where nothing was applied.
+    proven_by_look: bool = False
+    # Seconds to observe again where there is no answer.
+    patience: float = 0.0
+    # Other stages begin to observe when this event is set, or after a moment.
+    under_way: asyncio.Event | None = None
 
     async def observe(self) -> FactsT | Absent:
         """Read the actual state; change nothing."""
         ...
 
     def plan(self, facts: FactsT) -> list[ChangeT]:
-        """Compute the changes; pure, [] means up to date."""
+        """Compute the changes from the facts alone; pure, [] means up to date."""
         ...
 
     async def apply(self, change: ChangeT) -> None:
         """Apply one change; safe to repeat."""
         ...
 
-    async def verify(self) -> None:
-        """Prove that the goal is reached, or raise."""
+    async def verify(self, seen: Seen[FactsT, ChangeT], /) -> None:
+        """Prove that the goal is reached, or raise; change nothing."""
         ...
+
+    async def conclude(self, _: Seen[FactsT, ChangeT], /) -> None:
+        """Keep on record for later runs what `verify` has proven; nothing by default."""
+        return
 
 
 AnyStage = Stage[Any, Any]

@@ -10,7 +10,7 @@ from talops.site.fleet import Silent, Waiting
 from talops.talos.calls.machine import ApplyMode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from talops.site.fleet import State
 
@@ -49,6 +49,14 @@ class Facts:
 class ConfigChange(Change):
     reboots: bool = False
     config: str = field(default="", repr=False)
+
+
+def since(
+    applied: Iterable[ConfigChange], found: Mapping[str, NodeFacts]
+) -> Mapping[str, NodeFacts]:
+    """Of what a look found, that which nothing was done to since."""
+    touched = {change.target for change in applied}
+    return {name: seen for name, seen in found.items() if name not in touched}
 
 
 def change_for(name: str, seen: NodeFacts) -> ConfigChange | None:

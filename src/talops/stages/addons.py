@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from talops.delivery.helm import render
@@ -21,30 +21,31 @@ from talops.gitops.addons import wanted
 from talops.gitops.catalog import source
 from talops.gitops.placing import installed, placed
 from talops.kube.objects import read_manifest
-from talops.pipeline.stage import Absent
+from talops.pipeline.stage import Absent, Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from talops.gitops.addons import Addon
     from talops.kube.objects import Object
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Add-ons of which something differs, each with what was seen of it."""
+    """Add-ons of which something differs, with what was seen of it; the objects of all."""
 
     pending: tuple[tuple[str, Look], ...] = ()
+    objects: Mapping[str, tuple[Object, ...]] = field(default_factory=dict, repr=False)
 
 
-class Addons:
+class Addons(Stage[Facts, ObjectChange]):
     name = "addons"
-    independent = False
 
     def __init__(self, site: Site, report: Reporter) -> None:
         self._site = site
         self._report = report
-        self._objects: dict[str, list[Object]] = {}
 
     async def observe(self) -> Facts | Absent:
         """Charts are fetched and rendered first: a wrong checksum shows before any VM is made."""
@@ -52,35 +53,30 @@ class Addons:
         if not addons:
             return Facts()
         rendered = await asyncio.gather(*(self._render(addon) for addon in addons))
-        self._objects = {a.name: objs for a, objs in zip(addons, rendered, strict=True)}
+        objects_of = {a.name: tuple(objs) for a, objs in zip(addons, rendered, strict=True)}
         kube = client(self._site)
         if kube is None:
             return Absent("kubeconfig", "there is no kubeconfig yet")
         pending = []
         async with kube:
-            for name, objects in self._objects.items():
+            for name, objects in objects_of.items():
                 seen = await look(kube, objects)
                 if not seen.done:
                     pending.append((name, seen))
-        return Facts(tuple(pending))
+        return Facts(tuple(pending), objects_of)
 
     def plan(self, facts: Facts) -> list[ObjectChange]:
-        return [
-            ObjectChange("apply", name, f"{len(seen.differing)} objects", gentle=seen.gentle)
-            if seen.differing
-            else ObjectChange("leave to Flux", name, f"{len(seen.to_release)} objects", gentle=True)
-            for name, seen in facts.pending
-        ]
+        return [_change(name, seen, facts.objects[name]) for name, seen in facts.pending]
 
     async def apply(self, change: ObjectChange) -> None:
         async with connected(self._site) as kube:
-            await bring(kube, self._objects[change.target], self._site, self._report)
+            await bring(kube, change.objects, self._site, self._report)
 
-    async def verify(self) -> None:
-        if not self._objects:
+    async def verify(self, seen: Seen[Facts, ObjectChange], /) -> None:
+        if not seen.facts.objects:
             return
         async with connected(self._site) as kube:
-            for objects in self._objects.values():
+            for objects in seen.facts.objects.values():
                 await wait_until_ready(kube, objects, self._site, self._report)
 
     async def _render(self, addon: Addon) -> list[Object]:
@@ -93,3 +89,11 @@ class Addons:
             text = await render(self._site, chosen, content, addon.values, addon.user_values)
         objects = installed(read_manifest(text, chosen.url))
         return [*addon.own, *placed(objects, chosen.namespace)]
+
+
+def _change(name: str, seen: Look, objects: tuple[Object, ...]) -> ObjectChange:
+    if seen.differing:
+        detail = f"{len(seen.differing)} objects"
+        return ObjectChange("apply", name, detail, gentle=seen.gentle, objects=objects)
+    detail = f"{len(seen.to_release)} objects"
+    return ObjectChange("leave to Flux", name, detail, gentle=True, objects=objects)

@@ -18,7 +18,7 @@ from talops.adoption.claims import (
 )
 from talops.errors import ConflictError, DeniedError, TalopsError
 from talops.files import PRIVATE, write_atomic
-from talops.pipeline.stage import Absent, Change
+from talops.pipeline.stage import Absent, Change, Stage
 from talops.proxmox import storage
 from talops.proxmox.client import Client
 from talops.proxmox.guests import guests
@@ -35,7 +35,7 @@ from talops.tofu.layers import Layer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
     from talops.tofu.engine import Engine
 
@@ -59,9 +59,8 @@ class Adoption(Change):
     identity: str = ""
 
 
-class Adopt:
+class Adopt(Stage[Facts, Adoption]):
     name = "adopt"
-    independent = False
 
     def __init__(self, site: Site, report: Reporter) -> None:
         self._site = site
@@ -113,7 +112,7 @@ class Adopt:
             else:
                 await self._complete(engine, layer)
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, Adoption], /) -> None:
         facts = await self.observe()
         if self.pending_in(facts):
             assert isinstance(facts, Facts)

@@ -10,23 +10,23 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from talops.pipeline.stage import Absent
+from talops.pipeline.stage import Absent, Stage
 from talops.site.fleet import Configured, Silent, all_answer
 from talops.site.node_configs import NodeConfigs
-from talops.site.node_facts import Facts, change_for
+from talops.site.node_facts import ConfigChange, Facts, change_for, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from talops.inventory.model import Node
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.fleet import Fleet, State
-    from talops.site.node_facts import ConfigChange, NodeFacts
+    from talops.site.node_facts import NodeFacts
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
 
 
-class ApplyConfig:
+class ApplyConfig(Stage[Facts, ConfigChange]):
     name = "apply-config"
     independent = True
 
@@ -34,15 +34,8 @@ class ApplyConfig:
         self._site = site
         self._secrets = secrets
         self._configs = NodeConfigs(site, secrets, report)
-        # What the last look saw, of nodes that nothing was done to since.
-        self._seen: dict[str, NodeFacts] = {}
-        # Workers whose first config it is: `workers` waits for them.
-        self._new: set[str] = set()
-
-    @property
-    def patience(self) -> float:
-        """A node that reboots comes back."""
-        return self._site.limits.boot
+        # A node that reboots comes back.
+        self.patience = site.limits.boot
 
     async def observe(self) -> Facts | Absent:
         if await self._secrets.read() is None:
@@ -52,22 +45,21 @@ class ApplyConfig:
         excused = await self._excused(fleet, states)
         nodes = [node for node in self._site.chosen if node.name not in excused]
         all_answer(nodes, states)
-        self._seen = await self._configs.facts(nodes, states)
-        ran = {name for name, seen in self._seen.items() if isinstance(seen.state, Configured)}
-        self._new |= {n.name for n in self._site.chosen if not n.controller and n.name not in ran}
-        return Facts(dict(self._seen))
+        return Facts(await self._configs.facts(nodes, states))
 
     def plan(self, facts: Facts) -> list[ConfigChange]:
         wanted = [change_for(name, seen) for name, seen in facts.nodes.items()]
         return [change for change in wanted if change]
 
     async def apply(self, change: ConfigChange) -> None:
-        self._seen.pop(change.target, None)
         await self._configs.bring(change)
 
-    async def verify(self) -> None:
-        nodes = [node for node in self._site.chosen if node.name not in self._new]
-        left = [n for n in nodes if not self._configs.settled(n, self._seen.get(n.name))]
+    async def verify(self, seen: Seen[Facts, ConfigChange], /) -> None:
+        """All but workers that had no config before: `workers` waits for those."""
+        found = seen.facts.nodes
+        nodes = [n for n in self._site.chosen if n.controller or ran(found.get(n.name))]
+        untouched = since(seen.applied, found)
+        left = [n for n in nodes if not self._configs.settled(n, untouched.get(n.name))]
         await asyncio.gather(*(self._configs.wait(node) for node in left))
 
     async def _excused(self, fleet: Fleet, states: Mapping[str, State]) -> set[str]:
@@ -76,6 +68,10 @@ class ApplyConfig:
         if not silent or await fleet.has_etcd(self._site.cluster.control_planes):
             return set()
         return silent
+
+
+def ran(seen: NodeFacts | None) -> bool:
+    return seen is not None and isinstance(seen.state, Configured)
 
 
 def _silent_worker(node: Node, states: Mapping[str, State]) -> bool:

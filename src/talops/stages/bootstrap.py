@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, UnreachableError
-from talops.pipeline.stage import Absent, Change
+from talops.pipeline.stage import Absent, Change, Stage
 from talops.site import bootstrap_record as record
 from talops.site.fleet import ETCD_DATA, Fleet, named
 from talops.talos.errors import AlreadyDoneError, MaintenanceModeError, PreconditionError
@@ -20,7 +20,7 @@ from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
     from talops.inventory.model import Node
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
 
@@ -45,28 +45,24 @@ class Facts:
     # Cluster id of a founding that was completed from here.
     founded: str | None
     cluster_id: str
+    # SHA-256 of the snapshot that etcd was last restored from, or was about to be.
+    snapshot: str | None = None
 
     @property
     def anybody(self) -> bool:
         return any(plane.has_data or plane.members for plane in self.planes.values())
 
 
-class Bootstrap:
+class Bootstrap(Stage[Facts, Change]):
     name = "bootstrap"
-    independent = False
 
     def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
         self._site = site
         self._secrets = secrets
         self._report = report
         self._fleet: Fleet | None = None
-        # What the last look saw, if nothing was done since.
-        self._seen: dict[str, Plane] = {}
-
-    @property
-    def patience(self) -> float:
-        """A control plane that reboots comes back."""
-        return self._site.limits.boot
+        # A control plane that reboots comes back.
+        self.patience = site.limits.boot
 
     @property
     def _planes(self) -> tuple[Node, ...]:
@@ -79,15 +75,12 @@ class Bootstrap:
         self._fleet = await self._secrets.fleet()
         seen = await asyncio.gather(*(self._look(node) for node in self._planes))
         planes = {node.name: plane for node, plane in zip(self._planes, seen, strict=True)}
-        self._seen = planes
         waiting = [name for name, plane in planes.items() if not plane.configured]
         if waiting:
             return Absent("apply-config", f"{', '.join(waiting)} has no machine config yet")
-        return Facts(
-            planes,
-            record.read_record(self._site.root / record.RECORD),
-            bundle.cluster_id,
-        )
+        path = self._site.root / record.RECORD
+        founded, snapshot = record.read_record(path), record.read_snapshot(path)
+        return Facts(planes, founded, bundle.cluster_id, snapshot)
 
     def plan(self, facts: Facts) -> list[Change]:
         if facts.anybody:
@@ -103,7 +96,6 @@ class Bootstrap:
 
     async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
         """Called for the first control plane only, and only if nobody has data by now."""
-        self._seen = {}
         first = self._planes[0]
         await wait_for(
             f"etcd is founded on {first.name}",
@@ -114,9 +106,9 @@ class Bootstrap:
             report=lambda waiting: self._report.waiting(waiting, node=first.name),
         )
 
-    async def verify(self) -> None:
+    async def verify(self, seen: Seen[Facts, Change], /) -> None:
         for node in self._planes:
-            if node.name in self._seen and not self._missing(self._seen[node.name]):
+            if not seen.applied and not self._missing(seen.facts.planes[node.name]):
                 continue
             await wait_for(
                 f"{node.name} knows all etcd members",
@@ -126,10 +118,13 @@ class Bootstrap:
                 hint=f"talops talos logs etcd --nodes {node.address}",
                 report=lambda w, n=node.name: self._report.waiting(w, node=n),  # type: ignore[misc]
             )
-        bundle = await self._secrets.require()
-        if record.read_record(self._site.root / record.RECORD) != bundle.cluster_id:
-            snapshot = record.read_snapshot(self._site.root / record.RECORD)
-            self._record("founded", bundle.cluster_id, snapshot=snapshot)
+
+    async def conclude(self, seen: Seen[Facts, Change], /) -> None:
+        """From now on this cluster is never founded a second time."""
+        path = self._site.root / record.RECORD
+        if record.read_record(path) != seen.facts.cluster_id:
+            snapshot = record.read_snapshot(path)
+            self._record("founded", seen.facts.cluster_id, snapshot=snapshot)
 
     async def _found(self) -> Ready[None] | NotYet:
         """Look at all, then call one. A lost reply means: look again, never call blindly."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from talops.errors import TalopsError
 from talops.inventory.encryption import passphrase_at_hand
 from talops.machineconfig.places import SEALED, TALOSCONFIG
 from talops.machineconfig.secrets.talosconfig import context_of
-from talops.pipeline.stage import Change
+from talops.pipeline.stage import Change, Stage
 from talops.render.tree import render
 from talops.site.written_configs import talosconfig_change, write
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.inventory.model import Cluster
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
 
@@ -33,6 +33,11 @@ class Facts:
     files: tuple[generated.Change, ...]
     has_secrets: bool
     has_access: bool
+
+
+@dataclass(frozen=True)
+class ConfigureChange(Change):
+    files: tuple[generated.Change, ...] = field(default=(), repr=False)
 
 
 def wanted_files(cluster: Cluster, root: Path) -> dict[str, str]:
@@ -49,16 +54,14 @@ def pending_files(cluster: Cluster, root: Path) -> list[generated.Change]:
     return generated.changes(root, wanted_files(cluster, root), TERRITORY)
 
 
-class Configure:
+class Configure(Stage[Facts, ConfigureChange]):
     name = "configure"
-    independent = False
     proven_by_look = True
 
     def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
         self._site = site
         self._secrets = secrets
         self._report = report
-        self._planned: tuple[generated.Change, ...] = ()
 
     async def observe(self) -> Facts:
         root = self._site.root
@@ -68,7 +71,7 @@ class Configure:
         has_access = has_secrets and await self._access() is None
         return Facts(tuple(found), has_secrets, has_access)
 
-    def plan(self, facts: Facts) -> list[Change]:
+    def plan(self, facts: Facts) -> list[ConfigureChange]:
         edited = [change.path for change in facts.files if change.edited]
         if edited:
             raise TalopsError(
@@ -76,25 +79,24 @@ class Configure:
                 where=", ".join(edited),
                 hint="talops configure shows the difference; --force there overwrites",
             )
-        self._planned = facts.files
-        changes = [] if facts.has_secrets else [Change(SECRETS, SEALED, "PKI and tokens")]
+        changes = [] if facts.has_secrets else [ConfigureChange(SECRETS, SEALED, "PKI and tokens")]
         if facts.files:
             count = f"{len(facts.files)} files"
-            changes.append(Change(FILES, "infrastructure/", count))
+            changes.append(ConfigureChange(FILES, "infrastructure/", count, files=facts.files))
         if not facts.has_access:
-            changes.append(Change(ACCESS, TALOSCONFIG, "for talosctl and talops talos"))
+            changes.append(ConfigureChange(ACCESS, TALOSCONFIG, "for talosctl and talops talos"))
         return changes
 
-    async def apply(self, change: Change) -> None:
+    async def apply(self, change: ConfigureChange) -> None:
         if change.action == SECRETS:
             await self._secrets.create()
         elif change.action == ACCESS:
             pending = await self._access()
             write(self._site.root, [pending] if pending else [])
         else:
-            generated.apply(self._site.root, list(self._planned))
+            generated.apply(self._site.root, list(change.files))
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, ConfigureChange], /) -> None:
         await self._secrets.require()
         left = (await self.observe()).files
         if left:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.pipeline.stage import Change
+from talops.pipeline.stage import Change, Stage
 from talops.render.layers import layers
 from talops.site import layer_access as access
 from talops.site.resource_story import ResourceStory
@@ -16,23 +16,29 @@ from talops.tofu.layers import Layer
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
-    from talops.pipeline.stage import Reporter
+    from pathlib import Path
+
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
     from talops.tofu.engine import Engine
 
 DATA = "data."
+DESTROY, REMOVE = "destroy", "remove"
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Layer → addresses of what its state lists."""
+    """Layer → addresses of what its state lists.
+
+    `emptied`: layers whose local state lists nothing, and whose file is not to be kept.
+    """
 
     listed: dict[str, tuple[str, ...]]
+    emptied: tuple[str, ...] = ()
 
 
-class Destroy:
+class Destroy(Stage[Facts, Change]):
     name = "destroy"
-    independent = False
 
     def __init__(
         self, site: Site, report: Reporter, *, every_layer: bool, keep_state: bool
@@ -53,23 +59,28 @@ class Destroy:
         ]
 
     async def observe(self) -> Facts:
-        listed = {}
-        for layer in self._layers:
-            if layer.path.is_dir():
-                engine = await self._engine(layer)
-                addresses = await engine.state_list()
-                listed[layer.name] = tuple(a for a in addresses if f".{DATA}" not in f".{a}")
-        return Facts(listed)
+        there = [layer for layer in self._layers if layer.path.is_dir()]
+        listed = {layer.name: await self._listed(layer) for layer in there}
+        empty = [each for each in there if not listed[each.name] and self._files(each)]
+        return Facts(listed, tuple(layer.name for layer in empty))
 
     def plan(self, facts: Facts) -> list[Change]:
-        return [
-            Change("destroy", name, f"{len(addresses)} resources")
+        gone = [Change(REMOVE, name, "its empty state") for name in facts.emptied]
+        return gone + [
+            Change(DESTROY, name, f"{len(addresses)} resources")
             for name, addresses in facts.listed.items()
             if addresses
         ]
 
     async def apply(self, change: Change) -> None:
         layer = next(layer for layer in self._layers if layer.name == change.target)
+        if change.action == DESTROY:
+            await self._destroy(layer)
+        if not await self._listed(layer):
+            for file in self._files(layer):
+                file.unlink()
+
+    async def _destroy(self, layer: Layer) -> None:
         engine = await self._engine(layer)
         policy = Policy(everything=True)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
@@ -78,7 +89,7 @@ class Destroy:
                 with copies_around(self._site.root, self._site.cluster):
                     await applier.apply(saved)
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, Change], /) -> None:
         left = {name: found for name, found in (await self.observe()).listed.items() if found}
         if left:
             name, addresses = next(iter(left.items()))
@@ -87,10 +98,16 @@ class Destroy:
                 where=name,
                 hint="talops down again, or look: talops infra state-list",
             )
-        if self._site.cluster.state.kind == "local" and not self._keep_state:
-            for layer in self._layers:
-                for file in layer.path.glob("terraform.tfstate*"):
-                    file.unlink()
+
+    async def _listed(self, layer: Layer) -> tuple[str, ...]:
+        addresses = await (await self._engine(layer)).state_list()
+        return tuple(a for a in addresses if f".{DATA}" not in f".{a}")
+
+    def _files(self, layer: Layer) -> list[Path]:
+        """The local state and its backup, unless they are to be kept."""
+        if self._site.cluster.state.kind != "local" or self._keep_state:
+            return []
+        return sorted(layer.path.glob("terraform.tfstate*"))
 
     async def _engine(self, layer: Layer) -> Engine:
         engine = access.engine(self._site, layer, ResourceStory(self._report))

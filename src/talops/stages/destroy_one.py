@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.pipeline.stage import Absent, Change
+from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import platform
 from talops.site import layer_access as access
 from talops.site.state_copies import copies_around
@@ -16,7 +16,7 @@ from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
     from talops.inventory.model import Node
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
     from talops.tofu.engine import Engine
 
@@ -28,9 +28,8 @@ class Facts:
     listed: tuple[str, ...]
 
 
-class DestroyOne:
+class DestroyOne(Stage[Facts, Change]):
     name = "destroy"
-    independent = False
 
     def __init__(self, site: Site, node: Node, report: Reporter) -> None:
         self._site = site
@@ -69,7 +68,7 @@ class DestroyOne:
             with copies_around(self._site.root, self._site.cluster):
                 await applier.apply(saved)
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, Change], /) -> None:
         facts = await self.observe()
         if isinstance(facts, Facts) and facts.listed:
             raise TalopsError(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from talops.files import PRIVATE, write_atomic
 from talops.kube import kubeconfig_file
 from talops.machineconfig.places import TALOSCONFIG
-from talops.pipeline.stage import Change
+from talops.pipeline.stage import Change, Stage
 from talops.site.bootstrap_record import RECORD
 from talops.site.written_configs import talosconfig_without, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
 
 
@@ -28,9 +28,8 @@ class Facts:
     has_access: bool = False
 
 
-class Forget:
+class Forget(Stage[Facts, Change]):
     name = "forget"
-    independent = False
 
     def __init__(self, site: Site, report: Reporter) -> None:
         self._site = site
@@ -69,5 +68,5 @@ class Forget:
         else:
             write_atomic(self._site.kubeconfig, left, mode=PRIVATE, guarded=True)
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, Change], /) -> None:
         """Nothing more to prove: each file was written or removed in one step."""

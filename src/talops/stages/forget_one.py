@@ -9,11 +9,11 @@ from talops.checks.after.reach import Reach
 from talops.errors import TalopsError, UnreachableError
 from talops.kube.kubeconfig import load
 from talops.kube.objects import Ref
-from talops.pipeline.stage import Change
+from talops.pipeline.stage import Change, Stage
 
 if TYPE_CHECKING:
     from talops.inventory.model import Node
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
 
@@ -26,11 +26,10 @@ class Facts:
     silent: str = ""
 
 
-class ForgetOne:
+class ForgetOne(Stage[Facts, Change]):
     """Pods of a node that is gone stay where they are until its Node object goes too."""
 
     name = "forget"
-    independent = False
 
     def __init__(self, site: Site, node: Node, secrets: SecretsFile, report: Reporter) -> None:
         self._site = site
@@ -55,7 +54,7 @@ class ForgetOne:
         async with self._reach.kube() as kube:
             await kube.delete(Ref("v1", "Node", self._node.name))
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, Change], /) -> None:
         facts = await self.observe()
         if facts.known:
             raise TalopsError(

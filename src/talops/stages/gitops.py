@@ -21,7 +21,7 @@ from talops.gitops import deploykey, flux
 from talops.gitops.deploykey import VAULT_NAME
 from talops.kube.conditions import condition, ready
 from talops.kube.objects import Object, Ref
-from talops.pipeline.stage import Absent
+from talops.pipeline.stage import Absent, Stage
 from talops.secrets.vault import Vault
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from talops.delivery.handover import Checked
     from talops.inventory.model import Repository
     from talops.kube.client import KubeClient
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.redaction import Secret
     from talops.site.site import Site
 
-    Judge = Callable[[KubeClient], Awaitable[Ready[None] | NotYet]]
+    Probe = Callable[[], Awaitable[Ready[None] | NotYet]]
 
-FOLLOW = "follow"
+FOLLOW, INSTALL, MAKE_KEY = "follow", "install", "make"
 # Namespaces and secrets: nothing restarts because they are as they should be again.
 GENTLE = frozenset({"create", "plant"})
 REQUESTED = "reconcile.fluxcd.io/requestedAt"
@@ -63,24 +63,24 @@ class Facts:
 
     `needs_key`: a deploy key has to be made first.
 
+    `checked`: the branch as it is now; None: nobody could look at it yet.
+
     `behind`: Flux has fetched another commit than the one that was checked.
     """
 
-    pending: tuple[tuple[str, bool], ...] = ()
+    pending: tuple[tuple[Part, bool], ...] = ()
     needs_key: bool = False
+    checked: Checked | None = None
     behind: bool = False
 
 
-class GitOps:
+class GitOps(Stage[Facts, ObjectChange]):
     name = "gitops"
-    independent = False
 
     def __init__(self, site: Site, learn: Callable[..., None], report: Reporter) -> None:
         self._site = site
         self._learn = learn
         self._report = report
-        self._parts: dict[str, Part] = {}
-        self._checked: Checked | None = None
 
     @property
     def _repository(self) -> Repository | None:
@@ -95,34 +95,36 @@ class GitOps:
         reader = handover.access(self._site, repository)
         if reader is None:
             return Facts(needs_key=True)
-        self._checked = await handover.check(self._site, repository, reader)
-        self._parts = {p.target: p for p in await self._wanted(repository, reader)}
+        checked = await handover.check(self._site, repository, reader)
+        parts = await self._wanted(repository, reader)
         kube = client(self._site)
         if kube is None:
             return Absent("kubeconfig", "there is no kubeconfig yet")
         async with kube:
-            seen = {target: await look(kube, p.objects) for target, p in self._parts.items()}
-            pending = [(target, found.gentle) for target, found in seen.items() if not found.done]
-            behind = await self._is_behind(kube)
-        return Facts(tuple(pending), behind=behind)
+            seen = [(part, await look(kube, part.objects)) for part in parts]
+            pending = tuple((part, found.gentle) for part, found in seen if not found.done)
+            return Facts(pending, checked=checked, behind=await _is_behind(kube, checked))
 
     def plan(self, facts: Facts) -> list[ObjectChange]:
         if facts.needs_key:
             detail = "a deploy key, to be allowed at the Git server"
-            return [ObjectChange("make", VAULT_NAME, detail)]
+            return [ObjectChange(MAKE_KEY, VAULT_NAME, detail)]
         changes = [
-            ObjectChange(part.action, target, gentle=missing or part.action in GENTLE)
-            for target, missing in facts.pending
-            for part in [self._parts[target]]
+            ObjectChange(
+                part.action,
+                part.target,
+                gentle=missing or part.action in GENTLE,
+                objects=part.objects,
+            )
+            for part, missing in facts.pending
         ]
-        if facts.behind:
-            assert self._checked
-            commit = self._checked.commit[:12]
+        if facts.behind and facts.checked:
+            commit = facts.checked.commit[:12]
             changes.append(ObjectChange(FOLLOW, commit, "Flux is asked to look now", gentle=True))
         return changes
 
     async def apply(self, change: ObjectChange) -> None:
-        if change.target == VAULT_NAME:
+        if change.action == MAKE_KEY:
             await make_deploy_key(self._site, self._learn, self._report)
             return
         async with connected(self._site) as kube:
@@ -130,33 +132,27 @@ class GitOps:
                 now = datetime.now(UTC).isoformat()
                 await kube.merge(GIT, {"metadata": {"annotations": {REQUESTED: now}}})
                 return
-            part = self._parts[change.target]
-            await bring(kube, part.objects, self._site, self._report)
-            if change.action == "install":
-                await self._installed(kube, part)
+            await bring(kube, change.objects, self._site, self._report)
+            if change.action == INSTALL:
+                await wait_until_ready(kube, change.objects, self._site, self._report)
 
-    async def _installed(self, kube: KubeClient, part: Part) -> None:
-        await wait_until_ready(kube, part.objects, self._site, self._report)
-
-    async def verify(self) -> None:
+    async def verify(self, seen: Seen[Facts, ObjectChange], /) -> None:
         repository = self._repository
         if repository is None:
             return
-        if self._checked is None:
+        checked = seen.facts.checked
+        if checked is None:
             raise TalopsError(
                 "the deploy key is new: the Git server does not know it yet",
                 where=repository.url,
                 hint="talops gitops deploy-key prints it; allow it there, then talops up again",
             )
         async with connected(self._site) as kube:
-            await self._wait("the repository is fetched", kube, self._fetched)
-            await self._wait("the repository is applied", kube, self._applied)
-            await self._prove(kube)
+            await self._wait("the repository is fetched", lambda: _fetched(kube, checked))
+            await self._wait("the repository is applied", lambda: _applied(kube))
+            await self._prove(kube, checked.canary)
 
-    async def _wait(self, name: str, kube: KubeClient, judge: Judge) -> None:
-        async def probe() -> Ready[None] | NotYet:
-            return await judge(kube)
-
+    async def _wait(self, name: str, probe: Probe) -> None:
         await wait_for(
             name,
             probe,
@@ -166,38 +162,8 @@ class GitOps:
             report=self._report.waiting,
         )
 
-    async def _fetched(self, kube: KubeClient) -> Ready[None] | NotYet:
-        found = ready(await kube.get(GIT))
-        if isinstance(found, NotYet):
-            return found
-        if why := condition(found.value, "Ready"):
-            return NotYet(why)
-        assert self._checked
-        revision = revision_of(found.value)
-        if self._checked.commit not in revision:
-            return NotYet(f"{revision} is fetched, {self._checked.commit} is the branch's last")
-        return Ready(None)
-
-    async def _is_behind(self, kube: KubeClient) -> bool:
-        assert self._checked
-        fetched = revision_of(await kube.get(GIT) or {})
-        return bool(fetched) and self._checked.commit not in fetched
-
-    async def _applied(self, kube: KubeClient) -> Ready[None] | NotYet:
-        """Ready, and of the commit that was fetched, not of an earlier one."""
-        found = ready(await kube.get(SYNC))
-        if isinstance(found, NotYet):
-            return found
-        fetched = revision_of(await kube.get(GIT) or {})
-        applied = found.value["status"].get("lastAppliedRevision")
-        if applied is None or applied != fetched:
-            return NotYet(f"{applied or 'nothing'} is applied, {fetched} is fetched")
-        return Ready(None)
-
-    async def _prove(self, kube: KubeClient) -> None:
+    async def _prove(self, kube: KubeClient, wanted: Secret | None) -> None:
         """The canary's value is in the cluster as plain as it is here: Flux has decrypted it."""
-        assert self._checked
-        wanted = self._checked.canary
         if wanted is None:
             self._report.note(
                 f"the branch has no {flux.CANARY_FILE}: decryption in the cluster is not proven",
@@ -205,20 +171,7 @@ class GitOps:
                 hint="talops gitops init, then commit and push",
             )
             return
-        await self._wait("the canary is decrypted in the cluster", kube, self._canary)
-
-    async def _canary(self, kube: KubeClient) -> Ready[None] | NotYet:
-        assert self._checked
-        assert self._checked.canary
-        live = await kube.get(Ref("v1", "Secret", flux.CANARY, flux.NAMESPACE))
-        if live is None:
-            return NotYet("it does not exist yet")
-        value = base64.b64decode((live.get("data") or {}).get("canary", "")).decode(
-            errors="replace"
-        )
-        if value != self._checked.canary.reveal():
-            return NotYet("its value is not the one in the repository")
-        return Ready(None)
+        await self._wait("the canary is decrypted in the cluster", lambda: _decrypted(kube, wanted))
 
     async def _wanted(self, repository: Repository, reader: GitAccess) -> list[Part]:
         title, controllers = await flux_install.objects(self._site, repository.install)
@@ -231,10 +184,49 @@ class GitOps:
             Part("create", f"namespace {flux.NAMESPACE}", (flux.namespace(),)),
             Part("plant", f"secret {flux.KEY_SECRET}", (key,)),
             *([Part("plant", "Git credentials", (git,))] if git else []),
-            Part("install", title, tuple(controllers)),
-            *([Part("install", "FluxInstance", (flux_install.instance(self._site),))] * operated),
+            Part(INSTALL, title, tuple(controllers)),
+            *([Part(INSTALL, "FluxInstance", (flux_install.instance(self._site),))] * operated),
             Part("hand over to", f"{repository.name}@{repository.branch}", tuple(sync)),
         ]
+
+
+async def _fetched(kube: KubeClient, checked: Checked) -> Ready[None] | NotYet:
+    found = ready(await kube.get(GIT))
+    if isinstance(found, NotYet):
+        return found
+    if why := condition(found.value, "Ready"):
+        return NotYet(why)
+    revision = revision_of(found.value)
+    if checked.commit not in revision:
+        return NotYet(f"{revision} is fetched, {checked.commit} is the branch's last")
+    return Ready(None)
+
+
+async def _is_behind(kube: KubeClient, checked: Checked) -> bool:
+    fetched = revision_of(await kube.get(GIT) or {})
+    return bool(fetched) and checked.commit not in fetched
+
+
+async def _applied(kube: KubeClient) -> Ready[None] | NotYet:
+    """Ready, and of the commit that was fetched, not of an earlier one."""
+    found = ready(await kube.get(SYNC))
+    if isinstance(found, NotYet):
+        return found
+    fetched = revision_of(await kube.get(GIT) or {})
+    applied = found.value["status"].get("lastAppliedRevision")
+    if applied is None or applied != fetched:
+        return NotYet(f"{applied or 'nothing'} is applied, {fetched} is fetched")
+    return Ready(None)
+
+
+async def _decrypted(kube: KubeClient, wanted: Secret) -> Ready[None] | NotYet:
+    live = await kube.get(Ref("v1", "Secret", flux.CANARY, flux.NAMESPACE))
+    if live is None:
+        return NotYet("it does not exist yet")
+    value = base64.b64decode((live.get("data") or {}).get("canary", "")).decode(errors="replace")
+    if value != wanted.reveal():
+        return NotYet("its value is not the one in the repository")
+    return Ready(None)
 
 
 def revision_of(repository: Object) -> str:

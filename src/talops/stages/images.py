@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError, UnreachableError
 from talops.inventory.schematics import schematic_text
-from talops.pipeline.stage import Change
+from talops.pipeline.stage import Change, Stage
 from talops.site.image_files import absent_images
 from talops.talos.image_factory import ImageFactory
 
 if TYPE_CHECKING:
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
 
 
@@ -28,9 +28,8 @@ class SchematicChange(Change):
     schematic: str = ""
 
 
-class Images:
+class Images(Stage[Facts, SchematicChange]):
     name = "images"
-    independent = False
     proven_by_look = True
 
     def __init__(self, site: Site, report: Reporter) -> None:
@@ -78,6 +77,6 @@ class Images:
                 hint="use the factory's id as schematic_id, and report this",
             )
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, SchematicChange], /) -> None:
         if self.plan(await self.observe()):
             raise TalopsError("a schematic is still not known", where=self._factory.url)

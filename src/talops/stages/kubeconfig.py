@@ -13,13 +13,13 @@ from talops.kube import kubeconfig_file
 from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load
 from talops.kube.objects import Ref
-from talops.pipeline.stage import Absent, Change
+from talops.pipeline.stage import Absent, Change, Stage
 from talops.talos.errors import MaintenanceModeError
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
     from talops.kube.kubeconfig import Kubeconfig
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.redaction import Secret
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
@@ -40,9 +40,8 @@ class Facts:
     reason: str
 
 
-class FetchKubeconfig:
+class FetchKubeconfig(Stage[Facts, Change]):
     name = "kubeconfig"
-    independent = False
 
     def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
         self._site = site
@@ -92,7 +91,7 @@ class FetchKubeconfig:
         )
         write_atomic(self._site.kubeconfig, merged, mode=PRIVATE, guarded=True)
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, Change], /) -> None:
         await wait_for(
             f"the Kubernetes API answers at {self._site.cluster.endpoint}",
             self._answers,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.pipeline.stage import Change, Stage
 from talops.proxmox import storage
 from talops.proxmox.client import Client
 from talops.proxmox.guests import guests
@@ -17,7 +18,7 @@ from talops.site.proxmox_access import access_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from talops.pipeline.stage import Change, Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.proxmox.facts import Guest
     from talops.proxmox.wanted import Wanted
     from talops.site.site import Site
@@ -37,11 +38,10 @@ class Facts:
     """Nothing is known before the end: a look at the beginning would list what is about to go."""
 
 
-class Leftovers:
+class Leftovers(Stage[Facts, Change]):
     """Changes nothing; its end is a list."""
 
     name = "leftovers"
-    independent = False
 
     def __init__(
         self, site: Site, report: Reporter, open_backend: Callable[[], StateBackend]
@@ -59,7 +59,7 @@ class Leftovers:
     async def apply(self, change: Change) -> None:
         raise TalopsError(f"leftovers are only listed, and it was asked to {change}")
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, Change], /) -> None:
         """What could not be looked at is said, too: it is not the same as nothing."""
         found: list[Leftover] = []
         whole = True

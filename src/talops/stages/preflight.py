@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from talops.checks.before import addresses, age_key, clock, git, images, ports, provider, truenas
 from talops.errors import PreflightError, TalopsError
-from talops.pipeline.checks import Check, Verdict, failures, run_checks
+from talops.pipeline.checks import Check, CheckResult, Verdict, failures, run_checks
+from talops.pipeline.stage import Change, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from talops.checks.before.basis import Ground
-    from talops.pipeline.checks import CheckResult, Finding
-    from talops.pipeline.stage import Change, Reporter
+    from talops.pipeline.checks import Finding
+    from talops.pipeline.stage import Reporter, Seen
 
 
 def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:
@@ -48,33 +48,37 @@ def refusal(wrong: Sequence[Finding]) -> PreflightError:
     return PreflightError(f"{count}:\n  " + "\n  ".join(lines), hint="talops preflight")
 
 
-class Preflight:
+class Preflight(Stage[Sequence[CheckResult], Change]):
     """Looks and refuses; it changes nothing, and a look is all of it."""
 
     name = "preflight"
-    independent = False
 
     def __init__(self, checks: Sequence[Check], report: Reporter) -> None:
         self._checks = checks
         self._report = report
 
     async def observe(self) -> Sequence[CheckResult]:
-        return await run_checks(self._checks)
+        found = await run_checks(self._checks)
+        if not failures(found):
+            self._tell(found)
+        return found
 
     def plan(self, facts: Sequence[CheckResult]) -> list[Change]:
         wrong = failures(facts)
         if wrong:
             raise refusal(wrong)
-        for result in facts:
-            for finding in result.findings:
-                self._report.log(f"{result.name}: {finding.verdict}: {finding}")
-                if finding.verdict is Verdict.WARNING:
-                    hint = finding.hint
-                    self._report.note(f"{result.name}: {finding}", level="warning", hint=hint)
         return []
 
     async def apply(self, change: Change) -> None:
         raise TalopsError(f"preflight changes nothing, and was asked to {change}")
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Sequence[CheckResult], Change], /) -> None:
         """What was seen when the run began is what counts: later stages prove their own goals."""
+
+    def _tell(self, found: Sequence[CheckResult]) -> None:
+        for result in found:
+            for finding in result.findings:
+                self._report.log(f"{result.name}: {finding.verdict}: {finding}")
+                if finding.verdict is Verdict.WARNING:
+                    hint = finding.hint
+                    self._report.note(f"{result.name}: {finding}", level="warning", hint=hint)

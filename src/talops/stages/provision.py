@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import DifferencesFoundError, TalopsError
-from talops.pipeline.stage import Absent, Change
+from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import layers
 from talops.site import layer_access as access
 from talops.site.resource_story import ResourceStory, made_vm
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from talops.events import Emit, Event
     from talops.inventory.model import Node
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.fleet import Fleet
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
@@ -54,9 +54,9 @@ class LayerChange(Change):
     layer: str = ""
 
 
-class Provision:
+class Provision(Stage[Facts, LayerChange]):
     name = "provision"
-    independent = False
+    under_way: asyncio.Event
 
     def __init__(
         self, site: Site, secrets: SecretsFile, report: Reporter, policy: Policy | None = None
@@ -70,8 +70,6 @@ class Provision:
         self._new: set[str] = set()
         # OpenTofu has said its first word.
         self.under_way = asyncio.Event()
-        # The last look found nothing to do, and nothing was done since: no need to look again.
-        self._clean = False
 
     @property
     def _layers(self) -> list[Layer]:
@@ -85,19 +83,18 @@ class Provision:
             # A plan of the old files would show what nobody wants any more.
             return Absent("configure", "the OpenTofu files are about to change")
         seen: dict[str, tuple[Judged, ...] | None] = {}
-        unmade = False
+        waits = False
         early = await self._looked_at_once()
         for layer in self._layers:
             # A layer reads what earlier ones made: its plan means something only after them.
-            if unmade:
+            if waits:
                 seen[layer.name] = None
                 continue
             found = early[layer.name] if early else await self._judged(layer)
             if isinstance(found, BaseException):
                 raise found
             seen[layer.name] = found
-            unmade = bool(found)
-        self._clean = not unmade
+            waits = bool(found)
         return Facts(seen)
 
     async def _looked_at_once(self) -> dict[str, tuple[Judged, ...] | BaseException]:
@@ -123,7 +120,6 @@ class Provision:
         return changes
 
     async def apply(self, change: LayerChange) -> None:
-        self._clean = False
         layer = next(layer for layer in self._layers if layer.name == change.layer)
         engine = await self._engine(layer)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
@@ -131,8 +127,8 @@ class Provision:
                 with copies_around(self._site.root, self._site.cluster):
                     await self._applier(layer, engine).apply(saved)
 
-    async def verify(self) -> None:
-        if not self._clean:
+    async def verify(self, seen: Seen[Facts, LayerChange], /) -> None:
+        if seen.applied or unmade(seen.facts):
             await self._no_drift()
             # An empty plan of files that are the inventory's has no other outputs than these: only
             # what was just applied has to be read back, and reading takes tofu a second.
@@ -144,8 +140,7 @@ class Provision:
         facts = await self.observe()
         if isinstance(facts, Absent):
             raise TalopsError(facts.reason)
-        left = {name: judged for name, judged in facts.layers.items() if judged is None or judged}
-        if left:
+        if left := unmade(facts):
             name, judged = next(iter(left.items()))
             raise DifferencesFoundError(
                 f"a second plan is not empty: {_summary(judged or ())}",
@@ -239,6 +234,11 @@ class Provision:
         if node.controller or node.name in self._new:
             return False
         return not await fleet.has_etcd(self._site.cluster.control_planes)
+
+
+def unmade(facts: Facts) -> dict[str, tuple[Judged, ...] | None]:
+    """Layers whose plan is not empty, or that cannot be planned yet."""
+    return {name: judged for name, judged in facts.layers.items() if judged is None or judged}
 
 
 def _summary(judged: Sequence[Judged]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import UnreachableError
-from talops.pipeline.stage import Absent, Change
+from talops.pipeline.stage import Absent, Change, Stage
 from talops.site.fleet import Configured, Fleet, Silent, Waiting
 from talops.talos.kinds import VOLUMES
 from talops.waiting import NotYet, Ready, wait_for
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from talops.inventory.model import Node
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.fleet import State
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
@@ -39,11 +39,10 @@ class ResetChange(Change):
     graceful: bool = True
 
 
-class ResetNodes:
+class ResetNodes(Stage[Facts, ResetChange]):
     """Workers first, then control planes; the last of them cannot leave an etcd of its own."""
 
     name = "reset"
-    independent = False
 
     def __init__(
         self, site: Site, secrets: SecretsFile, report: Reporter, *, force: bool = False
@@ -54,11 +53,9 @@ class ResetNodes:
         self._force = force
 
     async def observe(self) -> Facts | Absent:
-        bundle = await self._secrets.read()
-        if bundle is None:
+        if await self._secrets.read() is None:
             return Facts({})
-        self._fleet = Fleet(bundle)
-        return Facts(await self._fleet.look_at_all(self._site.chosen))
+        return Facts(await (await self._secrets.fleet()).look_at_all(self._site.chosen))
 
     def plan(self, facts: Facts) -> list[ResetChange]:
         """A node that does not answer has nothing to leave with; its VM goes all the same."""
@@ -80,9 +77,10 @@ class ResetNodes:
 
     async def apply(self, change: ResetChange) -> None:
         node = next(n for n in self._site.cluster.nodes if n.name == change.node)
-        await wipe(self._fleet, node, self._site, self._report, graceful=change.graceful)
+        fleet = await self._secrets.fleet()
+        await wipe(fleet, node, self._site, self._report, graceful=change.graceful)
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, ResetChange], /) -> None:
         """Whatever is left goes with the VM."""
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.checks.after.reach import Reach, errors_of, values_of
 from talops.errors import ConflictError, TalopsError
+from talops.pipeline.stage import Stage
 from talops.site.fleet import Configured, Silent
 from talops.stages.reset_nodes import ResetChange, wipe
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from talops.inventory.model import Node
-    from talops.pipeline.stage import Absent, Reporter
+    from talops.pipeline.stage import Absent, Reporter, Seen
     from talops.site.fleet import State
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
@@ -60,11 +61,10 @@ def objection(node: str, etcd: Etcd) -> str | None:
     return None
 
 
-class ResetOne:
+class ResetOne(Stage[Facts, ResetChange]):
     """A node that answers leaves by itself; for one that does not, the others strike it off."""
 
     name = "reset"
-    independent = False
 
     def __init__(
         self, site: Site, node: Node, secrets: SecretsFile, report: Reporter, *, force: bool
@@ -98,17 +98,25 @@ class ResetOne:
             return
         fleet = await self._reach.fleet()
         await wipe(fleet, self._node, self._site, self._report, graceful=change.graceful)
-
-    async def verify(self) -> None:
-        """Etcd must not wait for a member that is gone for good."""
-        if not self._node.controller:
-            return
-        etcd = await self._etcd()
-        if self._node.name in etcd.members and len(etcd.members) > 1:
-            if self._force and objection(self._node.name, etcd):
-                self._report.note(f"{self._node.name} is still an etcd member", level="warning")
-                return
+        if self._node.controller and self._to_strike_off(await self._etcd()):
             await self._strike_off()
+
+    async def verify(self, _: Seen[Facts, ResetChange], /) -> None:
+        """Etcd does not wait for it, unless it was forced to stay behind as a member."""
+        if not self._node.controller or not self._holds_up(etcd := await self._etcd()):
+            return
+        still = f"{self._node.name} is still an etcd member"
+        if self._to_strike_off(etcd):
+            raise TalopsError(still, hint="run the same command again")
+        self._report.note(still, level="warning")
+
+    def _to_strike_off(self, etcd: Etcd) -> bool:
+        """Etcd must not wait for a member that is gone for good, unless it cannot do without."""
+        kept = self._force and objection(self._node.name, etcd)
+        return self._holds_up(etcd) and not kept
+
+    def _holds_up(self, etcd: Etcd) -> bool:
+        return self._node.name in etcd.members and len(etcd.members) > 1
 
     def _refuse(self, facts: Facts) -> None:
         name = self._node.name

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
 from talops.pipeline.stage import Absent, Change
-from talops.site.bootstrap_record import RECORD, read_snapshot
 from talops.stages.bootstrap import Bootstrap, Facts
 from talops.talos.recovery import recover_etcd
 from talops.talos.snapshot import check
@@ -75,7 +74,7 @@ class Restore(Bootstrap):
 
     def _already(self, facts: Facts) -> list[Change]:
         """A restore that was cut off after it was accepted is a restore all the same."""
-        if not self._word.snapshot or self._recorded_snapshot() == self._digest:
+        if not self._word.snapshot or facts.snapshot == self._digest:
             return []
         having = [name for name, plane in facts.planes.items() if plane.has_data or plane.members]
         raise ConflictError(
@@ -85,9 +84,6 @@ class Restore(Bootstrap):
             "wipe it first on every control plane: talops talos reset --label EPHEMERAL --reboot "
             "--no-graceful --nodes … (and --label ETCD where that is a volume of its own)",
         )
-
-    def _recorded_snapshot(self) -> str | None:
-        return read_snapshot(self._site.root / RECORD)
 
     async def _restored(self) -> Ready[None] | NotYet:
         """Look at all, then upload and call one; a lost reply means: look again."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
-from talops.pipeline.stage import Absent, Change
+from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import layers
 from talops.site import layer_access as access
 from talops.site.state_copies import copies_around
@@ -19,7 +19,7 @@ from talops.tofu.layers import Layer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
     from talops.statestore.backends.interface import StateBackend
     from talops.tofu.engine import Engine
@@ -37,6 +37,8 @@ class Facts:
     locks: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     # Layers in whose directory a program still works: their locks are not left over.
     busy: frozenset[str] = frozenset()
+    # Who this talops would hold a lock as.
+    me: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,10 @@ class Salvaged(Change):
     lock: str = ""
 
 
-class Salvage:
+class Salvage(Stage[Facts, Salvaged]):
     """Runs under the run lock: no other talops works on this cluster meanwhile."""
 
     name = "salvage"
-    independent = False
 
     def __init__(
         self, site: Site, report: Reporter, open_backend: Callable[[], StateBackend]
@@ -64,6 +65,13 @@ class Salvage:
         }
 
     async def observe(self) -> Facts | Absent:
+        facts = await self._look()
+        for name, lock in facts.locks:
+            if not is_left_over(name, lock, facts):
+                self._name(name, lock)
+        return facts
+
+    async def _look(self) -> Facts:
         backend = self._open_backend()
         try:
             states = {info.name: info.lock for info in await backend.overview() if info.lock}
@@ -77,13 +85,14 @@ class Salvage:
             plans=tuple(sorted((self._site.root / access.HOME).glob("*.tfplan"))),
             locks=tuple((name, states[name]) for name, _ in known if name in states),
             busy=frozenset(name for name, layer in known if _at_work(layer.path)),
+            me=f"{getpass.getuser()}@{socket.gethostname()}",
         )
 
     def plan(self, facts: Facts) -> list[Salvaged]:
         changes = [
             Salvaged(UNLOCK, name, f"left by {lock.get('Who')}", layer=name, lock=str(lock["ID"]))
             for name, lock in facts.locks
-            if self._is_left_over(name, lock, facts)
+            if is_left_over(name, lock, facts)
         ]
         for path in facts.errored:
             layer = next(n for n, found in self._layers.items() if found.path == path.parent)
@@ -107,24 +116,20 @@ class Salvage:
         else:
             change.path.unlink(missing_ok=True)
 
-    async def verify(self) -> None:
-        facts = await self.observe()
-        if isinstance(facts, Facts) and facts.errored:
+    async def verify(self, _: Seen[Facts, Salvaged], /) -> None:
+        facts = await self._look()
+        if facts.errored:
             raise TalopsError(
                 "an unsaved state is still there", where=", ".join(map(str, facts.errored))
             )
 
-    def _is_left_over(self, name: str, lock: Mapping[str, Any], facts: Facts) -> bool:
-        """Ours, of this machine, and nobody works in the layer any more; others are only named."""
-        who = f"{getpass.getuser()}@{socket.gethostname()}"
-        if lock.get("Who") == who and name not in facts.busy:
-            return True
+    def _name(self, name: str, lock: Mapping[str, Any]) -> None:
+        """A lock that is somebody else's, or in use: left alone."""
         self._report.note(
             f"{name} is locked by {lock.get('Who')} since {lock.get('Created')}",
             level="warning",
             hint=f"if that is over: talops state unlock {name} --id {lock.get('ID')}",
         )
-        return False
 
     async def _push(self, change: Salvaged) -> None:
         """A newer state wins; one that was overtaken is kept beside the copies, not lost."""
@@ -151,6 +156,11 @@ class Salvage:
         engine = access.engine(self._site, layer, self._report.event)
         await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
         return engine
+
+
+def is_left_over(name: str, lock: Mapping[str, Any], facts: Facts) -> bool:
+    """Ours, of this machine, and nobody works in the layer any more."""
+    return lock.get("Who") == facts.me and name not in facts.busy
 
 
 def _at_work(directory: Path) -> bool:

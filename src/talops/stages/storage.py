@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
-from talops.pipeline.stage import Change
+from talops.pipeline.stage import Change, Stage
 from talops.site import nas
 from talops.truenas.client import TrueNas
 from talops.truenas.datasets import Wanted, differences, size
@@ -14,7 +14,7 @@ from talops.truenas.datasets import Wanted, differences, size
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from talops.pipeline.stage import Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
     from talops.truenas.datasets import Dataset, Pool
 
@@ -35,9 +35,8 @@ class DatasetChange(Change):
     wanted: Wanted = NOTHING
 
 
-class Storage:
+class Storage(Stage[Facts, DatasetChange]):
     name = "storage"
-    independent = False
     proven_by_look = True
 
     def __init__(self, site: Site, report: Reporter) -> None:
@@ -80,7 +79,7 @@ class Storage:
                 self._refuse(change.wanted, live)
             await client.ensure(change.wanted)
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[Facts, DatasetChange], /) -> None:
         left = self.plan(await self.observe())
         if left:
             raise TalopsError(

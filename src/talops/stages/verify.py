@@ -26,7 +26,7 @@ from talops.errors import TalopsError
 from talops.kube.conditions import condition
 from talops.kube.kubeconfig import load
 from talops.pipeline.checks import Check, Verdict, failures, run_checks, skipped
-from talops.pipeline.stage import Absent
+from talops.pipeline.stage import Absent, Change, Stage
 from talops.talos.kinds import MACHINE_ID, MACHINE_STATUS
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from talops.pipeline.checks import CheckResult, Finding
-    from talops.pipeline.stage import Change, Reporter
+    from talops.pipeline.stage import Reporter, Seen
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
 
@@ -76,29 +76,27 @@ def active_checks(reach: Reach, *, run_smoke: bool, move_vip: bool) -> list[Chec
 
 @dataclass(frozen=True)
 class Facts:
-    """Nothing is decided by what was seen: `verify` says whether it is enough."""
+    """What the look found, if it was all good: one right after it would find the same."""
+
+    good: Sequence[CheckResult] = ()
 
 
-class Verify:
+class Verify(Stage[Facts, Change]):
     name = "verify"
-    independent = False
 
     def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
         self._site = site
         self._reach = Reach(site, secrets)
         self._report = report
-        # What the last look found, if it was all good: a look right after it would find the same.
-        self._seen: Sequence[CheckResult] = ()
 
     async def observe(self) -> Facts | Absent:
         """A first look, while others look at their part; what is not there yet is waited for."""
-        self._seen = ()
         if load(self._site.kubeconfig) is None:
             return Absent("kubeconfig", "there is no kubeconfig yet")
         with contextlib.suppress(TalopsError, TimeoutError):
             async with asyncio.timeout(FIRST_LOOK):
                 found = await self._look()
-            self._seen = found.value if isinstance(found, Ready) else ()
+            return Facts(found.value if isinstance(found, Ready) else ())
         return Facts()
 
     def plan(self, facts: Facts) -> list[Change]:  # noqa: ARG002  (verification changes nothing)
@@ -107,9 +105,8 @@ class Verify:
     async def apply(self, change: Change) -> None:
         raise TalopsError(f"verification changes nothing, and was asked to {change}")
 
-    async def verify(self) -> None:
-        seen, self._seen = self._seen, ()
-        for result in seen or await self._wait():
+    async def verify(self, seen: Seen[Facts, Change], /) -> None:
+        for result in seen.facts.good or await self._wait():
             for finding in result.findings:
                 self._report.log(f"{result.name}: {finding.verdict}: {finding}")
                 if finding.verdict is Verdict.WARNING:

@@ -10,17 +10,17 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from talops.pipeline.stage import Absent
+from talops.pipeline.stage import Absent, Stage
 from talops.site.fleet import Silent
 from talops.site.node_configs import NodeConfigs
-from talops.site.node_facts import change_for
+from talops.site.node_facts import ConfigChange, change_for, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from talops.inventory.model import Node
-    from talops.pipeline.stage import Reporter
-    from talops.site.node_facts import ConfigChange, NodeFacts
+    from talops.pipeline.stage import Reporter, Seen
+    from talops.site.node_facts import NodeFacts
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
 
@@ -32,7 +32,7 @@ class Facts:
     late: frozenset[str]
 
 
-class Workers:
+class Workers(Stage[Facts, ConfigChange]):
     name = "workers"
     independent = True
 
@@ -41,8 +41,6 @@ class Workers:
         self._secrets = secrets
         self._configs = NodeConfigs(site, secrets, report)
         self._late: frozenset[str] | None = None
-        # What the last look saw, of workers that nothing was done to since.
-        self._seen: dict[str, NodeFacts] = {}
 
     @property
     def _nodes(self) -> list[Node]:
@@ -54,8 +52,7 @@ class Workers:
         states = await (await self._configs.fleet()).look_at_all(self._nodes)
         if self._late is None:
             self._late = frozenset(name for name, s in states.items() if isinstance(s, Silent))
-        self._seen = await self._configs.facts(self._nodes, states)
-        return Facts(dict(self._seen), self._late)
+        return Facts(await self._configs.facts(self._nodes, states), self._late)
 
     def plan(self, facts: Facts) -> list[ConfigChange]:
         """`apply-config` answers for the others."""
@@ -63,9 +60,9 @@ class Workers:
         return [change for change in wanted if change]
 
     async def apply(self, change: ConfigChange) -> None:
-        self._seen.pop(change.target, None)
         await self._configs.bring(change)
 
-    async def verify(self) -> None:
-        left = [n for n in self._nodes if not self._configs.settled(n, self._seen.get(n.name))]
+    async def verify(self, seen: Seen[Facts, ConfigChange], /) -> None:
+        untouched = since(seen.applied, seen.facts.nodes)
+        left = [n for n in self._nodes if not self._configs.settled(n, untouched.get(n.name))]
         await asyncio.gather(*(self._configs.wait(node) for node in left))

@@ -11,7 +11,7 @@ from talops.checks.after.nodes import wrong_labels, wrong_taints
 from talops.checks.after.reach import Reach
 from talops.errors import TalopsError
 from talops.kube.objects import Ref
-from talops.pipeline.stage import Change, Reporter
+from talops.pipeline.stage import Change, Reporter, Stage
 from talops.site.node_facts import UPDATE
 from talops.site.secrets_file import SecretsFile
 from talops.stages.addons import Addons
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from talops.delivery.objects import ObjectChange
     from talops.kube.objects import Object
     from talops.pipeline.session import Recorder
-    from talops.pipeline.stage import AnyStage
+    from talops.pipeline.stage import AnyStage, Seen
     from talops.site import node_facts
     from talops.site.site import Site
     from talops.stages import addons, gitops, provision
@@ -149,7 +149,7 @@ class Mark(Change):
     taints: tuple[str, ...] = ()
 
 
-class NodeMarks:
+class NodeMarks(Stage[MarkFacts, Mark]):
     """Labels and taints that somebody took off a node are put on again."""
 
     name = "node-marks"
@@ -187,7 +187,7 @@ class NodeMarks:
                 body["spec"] = {"taints": [*present, *map(taint_of, change.taints)]}
             await kube.merge(ref, body)
 
-    async def verify(self) -> None:
+    async def verify(self, _: Seen[MarkFacts, Mark], /) -> None:
         left = self.plan(await self.observe())
         if left:
             raise TalopsError(f"still not as written: {left[0]}", where=left[0].target)
