@@ -15,12 +15,16 @@ HEAVY = ("grpclib", "google.protobuf", "websockets", "talops.kube.client", "talo
 
 
 def test_nothing_of_the_others_is_loaded_first() -> None:
-    """Neither the workflows nor `provision` bring the clients of nodes, Kubernetes or a NAS."""
-    code = "import sys, talops.workflows, talops.stages.provision; print(*sys.modules)"
+    """Neither `up` nor its `provision` bring the clients of nodes, Kubernetes or a NAS."""
+    code = "import sys, talops.workflows.up; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert "talops.tofu.engine" in loaded
+    assert [name for name in loaded if name.startswith("talops.stages.")] == [
+        "talops.stages.configure",
+        "talops.stages.provision",
+    ]
     assert [name for name in HEAVY if name in loaded] == []
 
 

@@ -36,12 +36,12 @@ def down(
     output: Output = Format.TEXT,
 ) -> None:
     """Reset the nodes, destroy their VMs, and forget the cluster; its secrets are kept."""
-    from talops import workflows
     from talops.cli.confirming import named
     from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
     from talops.cli.state.context import backend_of
     from talops.pipeline.selection import ALL
+    from talops.workflows import down as workflow
 
     assert directory is not None
     site = site_of(directory)
@@ -56,7 +56,7 @@ def down(
         Job(
             command="down",
             site=site,
-            build=lambda recorder: workflows.down(
+            build=lambda recorder: workflow.down(
                 site,
                 recorder,
                 lambda: backend_of(site.cluster, site.root, site.credentials),

@@ -38,7 +38,6 @@ def recover(
     output: Output = Format.TEXT,
 ) -> None:
     """Bring the cluster back after a cut-off run, a lost state, or on an empty Proxmox."""
-    from talops import workflows
     from talops.cli.confirming import agreed
     from talops.cli.look.outside_checks import outside_checks
     from talops.cli.running import Job, afterwards, run_job
@@ -46,6 +45,7 @@ def recover(
     from talops.cli.state.context import backend_of
     from talops.pipeline.selection import ALL
     from talops.stages.restore import word_of
+    from talops.workflows import recover as workflow
 
     assert directory is not None
     site = site_of(directory)
@@ -54,7 +54,7 @@ def recover(
         Job(
             command="recover",
             site=site,
-            build=lambda recorder: workflows.recover(
+            build=lambda recorder: workflow.recover(
                 site,
                 recorder,
                 word,

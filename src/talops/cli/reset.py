@@ -36,11 +36,11 @@ def reset(
     output: Output = Format.TEXT,
 ) -> None:
     """Take one node out of the cluster, wipe it and destroy its VM; its place stays reserved."""
-    from talops import workflows
     from talops.cli.confirming import named
     from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
     from talops.pipeline.selection import ALL
+    from talops.workflows import reset as workflow
 
     assert directory is not None
     site = site_of(directory)
@@ -49,7 +49,7 @@ def reset(
         Job(
             command="reset",
             site=site,
-            build=lambda recorder: workflows.reset(
+            build=lambda recorder: workflow.reset(
                 site, recorder, chosen, force=force, keep_vm=keep_vm
             ),
             selection=ALL,

@@ -56,13 +56,13 @@ def up(
     output: Output = Format.TEXT,
 ) -> None:
     """Bring the cluster up, or back to what the inventory says; stop it and run it again freely."""
-    from talops import workflows
     from talops.cli.confirming import agreed
     from talops.cli.look.outside_checks import outside_checks
     from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
     from talops.pipeline.selection import Selection
     from talops.tofu.policy import Policy
+    from talops.workflows import up as workflow
 
     assert directory is not None
     if generate_only or verify_only:
@@ -79,7 +79,7 @@ def up(
         Job(
             command="up",
             site=site,
-            build=lambda recorder: workflows.up(
+            build=lambda recorder: workflow.up(
                 site, recorder, policy, lambda: outside_checks(site, strict=False)
             ),
             selection=wanted,

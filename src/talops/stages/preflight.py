@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from talops.checks.before import addresses, age_key, clock, git, images, ports, provider, truenas
+from talops.checks.before.basis import Ground
 from talops.errors import PreflightError, TalopsError
 from talops.pipeline.checks import Check, CheckResult, Verdict, failures, run_checks
 from talops.pipeline.stage import Change, Stage
 
 if TYPE_CHECKING:
-    from talops.checks.before.basis import Ground
     from talops.pipeline.checks import Finding
     from talops.pipeline.stage import Reporter, Seen
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
 
 
 def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:
@@ -56,6 +58,14 @@ class Preflight(Stage[Sequence[CheckResult], Change]):
     def __init__(self, checks: Sequence[Check], report: Reporter) -> None:
         self._checks = checks
         self._report = report
+
+    @classmethod
+    def of(
+        cls, site: Site, secrets: SecretsFile, outside: Sequence[Check], report: Reporter
+    ) -> Preflight:
+        """The checks of every run, and those `outside` that only the caller can open."""
+        ground = Ground(site.cluster, site.root, site, secrets, site.environment)
+        return cls([*preflight_checks(ground), *outside], report)
 
     async def observe(self) -> Sequence[CheckResult]:
         found = await run_checks(self._checks)

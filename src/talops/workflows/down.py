@@ -1,0 +1,43 @@
+"""`talops down`: back to nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.stages.destroy import Destroy
+from talops.stages.forget import Forget
+from talops.stages.leftovers import Leftovers
+from talops.stages.reset_nodes import ResetNodes
+from talops.workflows.common import begin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from talops.pipeline.session import Recorder
+    from talops.pipeline.stage import AnyStage
+    from talops.site.site import Site
+    from talops.statestore.backends.interface import StateBackend
+
+
+def down(
+    site: Site,
+    recorder: Recorder,
+    open_backend: Callable[[], StateBackend],
+    *,
+    force: bool,
+    every_layer: bool,
+    keep_state: bool,
+) -> list[AnyStage]:
+    """Nodes leave, VMs go, what spoke of them is forgotten, the rest is listed."""
+    begun = begin(site, recorder)
+    secrets, report = begun.secrets, begun.report
+    reset = ResetNodes(site, secrets, report("reset"), force=force)
+    forget = Forget(site, report("forget"))
+    if site.cluster.proxmox is None:
+        return [reset, forget]
+    return [
+        reset,
+        Destroy(site, report("destroy"), every_layer=every_layer, keep_state=keep_state),
+        forget,
+        Leftovers(site, report("leftovers"), open_backend),
+    ]

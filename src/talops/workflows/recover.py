@@ -1,0 +1,64 @@
+"""`talops recover`: `up` for a cluster that lost something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.stages.addons import Addons
+from talops.stages.adopt import Adopt
+from talops.stages.apply_config import ApplyConfig
+from talops.stages.configure import Configure
+from talops.stages.gitops import GitOps
+from talops.stages.images import Images
+from talops.stages.kubeconfig import FetchKubeconfig
+from talops.stages.preflight import Preflight
+from talops.stages.provision_adopted import ProvisionAdopted
+from talops.stages.restore import Restore
+from talops.stages.salvage import Salvage
+from talops.stages.storage import Storage
+from talops.stages.verify import Verify
+from talops.stages.workers import Workers
+from talops.workflows.common import begin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from talops.pipeline.checks import Check
+    from talops.pipeline.session import Recorder
+    from talops.pipeline.stage import AnyStage
+    from talops.site.site import Site
+    from talops.stages.restore import Word
+    from talops.statestore.backends.interface import StateBackend
+
+
+def recover(
+    site: Site,
+    recorder: Recorder,
+    word: Word,
+    open_backend: Callable[[], StateBackend],
+    outside: Callable[[], Sequence[Check]] = list,
+) -> list[AnyStage]:
+    """Leftovers first, then what exists is taken over; from there on it is the way of `up`."""
+    begun = begin(site, recorder)
+    secrets, report = begun.secrets, begun.report
+    proxmox, nas = site.cluster.proxmox, site.cluster.truenas
+    adopt = Adopt(site, report("adopt"))
+    vms: list[AnyStage] = [
+        Salvage(site, report("salvage"), open_backend),
+        adopt,
+        ProvisionAdopted(site, secrets, report("provision"), adopt),
+    ]
+    return [
+        Preflight.of(site, secrets, outside(), report("preflight")),
+        Configure(site, secrets, report("configure")),
+        *([Images(site, report("images"))] if proxmox else []),
+        *([Storage(site, report("storage"))] if nas else []),
+        *(vms if proxmox else []),
+        ApplyConfig(site, secrets, report("apply-config")),
+        Restore(site, secrets, report("bootstrap"), word),
+        Workers(site, secrets, report("workers")),
+        FetchKubeconfig(site, secrets, report("kubeconfig")),
+        Addons(site, report("addons")),
+        GitOps(site, recorder.learn, report("gitops")),
+        Verify(site, secrets, report("verify")),
+    ]

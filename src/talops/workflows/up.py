@@ -1,0 +1,51 @@
+"""`talops up`: from two files to a verified cluster.
+
+OpenTofu takes longest, so it begins first: only its stage is loaded with this file, the others
+while it plans (`Later`, and the names in `talops.stages`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops import stages
+from talops.pipeline.later import Later
+from talops.stages.provision import Provision
+from talops.workflows.common import begin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from talops.pipeline.checks import Check
+    from talops.pipeline.session import Recorder
+    from talops.pipeline.stage import AnyStage
+    from talops.site.site import Site
+    from talops.tofu.policy import Policy
+
+
+def up(
+    site: Site,
+    recorder: Recorder,
+    policy: Policy,
+    outside: Callable[[], Sequence[Check]] = list,
+) -> list[AnyStage]:
+    """`outside` are checks that only the caller can open."""
+    begun = begin(site, recorder)
+    secrets, report = begun.secrets, begun.report
+    proxmox, nas = site.cluster.proxmox, site.cluster.truenas
+    return [
+        Later(
+            "preflight", lambda: stages.Preflight.of(site, secrets, outside(), report("preflight"))
+        ),
+        Later("configure", lambda: stages.Configure(site, secrets, report("configure"))),
+        *([Later("images", lambda: stages.Images(site, report("images")))] if proxmox else []),
+        *([Later("storage", lambda: stages.Storage(site, report("storage")))] if nas else []),
+        *([Provision(site, secrets, report("provision"), policy)] if proxmox else []),
+        Later("apply-config", lambda: stages.ApplyConfig(site, secrets, report("apply-config"))),
+        Later("bootstrap", lambda: stages.Bootstrap(site, secrets, report("bootstrap"))),
+        Later("workers", lambda: stages.Workers(site, secrets, report("workers"))),
+        Later("kubeconfig", lambda: stages.FetchKubeconfig(site, secrets, report("kubeconfig"))),
+        Later("addons", lambda: stages.Addons(site, report("addons"))),
+        Later("gitops", lambda: stages.GitOps(site, recorder.learn, report("gitops"))),
+        Later("verify", lambda: stages.Verify(site, secrets, report("verify"))),
+    ]
