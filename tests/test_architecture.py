@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests import contracts
 
 SRC = Path(__file__).parent.parent / "src" / "talops"
 FOUNDATION = {"errors", "events", "waiting", "redaction", "guard", "files", "generated"}
@@ -103,3 +104,96 @@ def test_folders_stay_readable() -> None:
             if count > MOST_SIBLINGS:
                 crowded[str(folder.relative_to(SRC.parent.parent))] = count
     assert not crowded
+
+
+def parsed(*folders: str) -> dict[str, ast.Module]:
+    paths = [path for folder in folders for path in sorted((SRC / folder).rglob("*.py"))]
+    return {str(p.relative_to(SRC)): ast.parse(p.read_text(encoding="utf-8")) for p in paths}
+
+
+STAGES = contracts.stages_in(parsed("stages", "app").values())
+
+
+def test_every_stage_inherits_the_protocol() -> None:
+    """What looks, decides and applies is a stage, and mypy holds it against the protocol."""
+    found = {
+        node.name
+        for module in parsed("stages", "app").values()
+        for node in ast.walk(module)
+        if isinstance(node, ast.ClassDef)
+        if {"observe", "plan", "apply"} & {f.name for f in node.body if hasattr(f, "name")}
+    }
+    assert len(found) > 20
+    assert found == {stage.name for stage in STAGES}
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
+def test_stages_keep_their_contract(stage: contracts.Source) -> None:
+    """`plan` turns facts into changes, `verify` looks; neither remembers, tells or changes."""
+    assert contracts.impurities(stage) == []
+    assert contracts.effects(stage) == []
+
+
+def test_the_runner_reads_declared_members_only() -> None:
+    """An optional part of a stage has a default in the protocol, never a getattr."""
+    pipeline = parsed("pipeline")
+    declared = contracts.members_declared(pipeline["pipeline/stage.py"])
+    assert {"under_way", "patience", "proven_by_look", "conclude"} <= declared
+    for name in ("planning", "runner", "later"):
+        read = contracts.members_read(pipeline[f"pipeline/{name}.py"])
+        assert read, name
+        assert read <= declared, name
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("def plan(self, facts): return [facts]", ""),
+        ("async def plan(self, facts): return []", "asynchronous"),
+        ("def plan(self, facts): self._planned = facts", "sets self._planned"),
+        ("def plan(self, facts): self._go()\n def _go(self): self._x.pop()", "in _go: sets"),
+        ("def plan(self, _): self._x\n async def observe(self): self._x = 1", "remembers"),
+        ("def plan(self, facts): self._report.note('careful')", "reports"),
+        ("def plan(self, facts): go(facts)\ndef go(facts): facts.path.exists()", "in go: calls"),
+        ("def plan(self, facts): return read_snapshot(self._site.root)", "read_snapshot"),
+    ],
+)
+def test_what_a_plan_may_not_do(body: str, found: str) -> None:
+    """Each is a way in which a plan once depended on more than its facts."""
+    (stage,) = contracts.stages_in([ast.parse(f"class Bad(Stage[A, B]):\n {body}")])
+    assert bool(contracts.impurities(stage)) == bool(found)
+    assert found in "; ".join(contracts.impurities(stage))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "async def verify(self, _): file.unlink()",
+        "async def verify(self, _): self._go()\n async def _go(self): etcd.remove_member(1)",
+        "async def verify(self, seen): self._record('founded')",
+        "async def verify(self, seen): self._seen = ()",
+    ],
+)
+def test_what_a_proof_may_not_do(body: str) -> None:
+    """Each is something that a `verify` once did."""
+    (stage,) = contracts.stages_in([ast.parse(f"class Bad(Stage[A, B]):\n {body}")])
+    assert contracts.effects(stage) != []
+
+
+DECIDING = parsed("stages", "site", "workflows", "checks", "delivery", "adoption", "app")
+TEXTS = frozenset({"detail", "reason", "what", "hint", "actual"})
+
+
+@pytest.mark.parametrize("path", DECIDING)
+def test_no_decision_is_read_from_a_sentence(path: str) -> None:
+    """Texts are for people: rewording one changes nothing that happens."""
+    assert contracts.decided_by_text(DECIDING[path], TEXTS) == []
+
+
+def test_sentences_that_decide_are_found() -> None:
+    """Comparing, containing and searching."""
+    code = "a = 'x' in change.detail\nb = d.actual != FOREIGN\nc = f.reason.startswith('z')"
+    assert (
+        len(contracts.decided_by_text(ast.parse(code), frozenset({"detail", "actual", "reason"})))
+        == 3
+    )

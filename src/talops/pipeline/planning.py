@@ -65,11 +65,11 @@ class Plan:
 
     @property
     def pending(self) -> bool:
-        return any(stage.pending for stage in self.stages)
+        return any(plan.pending for plan in self.stages)
 
     @property
     def changes(self) -> int:
-        return sum(len(stage.changes) for stage in self.stages)
+        return sum(len(plan.changes) for plan in self.stages)
 
 
 async def make_plan(

@@ -1,0 +1,241 @@
+"""What the source of a stage says about its contract: read with `ast`, nothing is run."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+# Reading the world, the clock or the machine: facts, so a matter of `observe`.
+LOOKING = frozenset(
+    [
+        "open",
+        "read_text",
+        "read_bytes",
+        "read_record",
+        "read_snapshot",
+        "exists",
+        "is_file",
+        "is_dir",
+        "glob",
+        "iterdir",
+        "getuser",
+        "gethostname",
+        "getenv",
+        "now",
+        "monotonic",
+    ]
+)
+# Changing the world: a matter of `apply`.
+CHANGING = frozenset(
+    [
+        "unlink",
+        "rmtree",
+        "mkdir",
+        "rename",
+        "write",
+        "write_atomic",
+        "write_text",
+        "write_bytes",
+        "apply_all",
+        "merge",
+        "delete",
+        "create",
+        "ensure",
+        "register",
+        "bring",
+        "wipe",
+        "reset",
+        "reboot",
+        "bootstrap",
+        "remove_member",
+        "import_resource",
+        "state_push",
+        "unlock",
+        "apply",
+        "conclude",
+        "_record",
+    ]
+)
+SEARCHING = frozenset(["startswith", "endswith", "find", "search", "match", "fullmatch"])
+MUTATING = frozenset(
+    [
+        "add",
+        "append",
+        "clear",
+        "discard",
+        "extend",
+        "pop",
+        "popitem",
+        "remove",
+        "setdefault",
+        "update",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A class with what it inherits from other stages, and the functions of its file."""
+
+    name: str
+    methods: Mapping[str, Function]
+    functions: Mapping[str, Function]
+
+    def reached(self, start: str) -> list[Function]:
+        """`start`, and what it uses of its own class and file."""
+        found: dict[str, Function] = {}
+        open_ends = [self.methods[start]]
+        while open_ends:
+            function = open_ends.pop()
+            if found.setdefault(function.name, function) is function:
+                open_ends += [f for f in self._used(function) if f.name not in found]
+        return list(found.values())
+
+    def _used(self, function: Function) -> Iterator[Function]:
+        for node in ast.walk(function):
+            if own := attribute_of_self(node):
+                yield from [self.methods[own]] if own in self.methods else []
+            elif isinstance(node, ast.Name) and node.id in self.functions:
+                yield self.functions[node.id]
+
+    @property
+    def remembered(self) -> set[str]:
+        """Attributes that are given a value or changed after the stage was made."""
+        later = [f for name, f in self.methods.items() if name != "__init__"]
+        return {name for function in later for name in changed_of_self(function)}
+
+
+def attribute_of_self(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return node.attr if node.value.id == "self" else None
+    return None
+
+
+def changed_of_self(function: Function) -> Iterator[str]:
+    """Attributes of `self` that are set, deleted, or changed in place."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+            yield from filter(None, [attribute_of_self(node)])
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
+            yield from filter(None, [attribute_of_self(node.value)])
+        elif owner := owner_of_call(node, MUTATING):
+            yield from filter(None, [attribute_of_self(owner)])
+
+
+def owner_of_call(node: ast.AST, names: frozenset[str]) -> ast.expr | None:
+    """`x` in a call `x.name(…)` of one of the names."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.value if node.func.attr in names else None
+    return None
+
+
+def called(function: Function) -> Iterator[str]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                yield node.func.attr
+            elif isinstance(node.func, ast.Name):
+                yield node.func.id
+
+
+def stages_in(modules: Iterable[ast.Module]) -> list[Source]:
+    """The classes that inherit from `Stage`, each with what its bases define."""
+    classes = [
+        (node, {f.name: f for f in module.body if isinstance(f, Function)})
+        for module in modules
+        for node in module.body
+        if isinstance(node, ast.ClassDef)
+    ]
+    found: dict[str, Source] = {}
+    grown = True
+    while grown:
+        grown = False
+        for node, functions in classes:
+            bases = [_name(base) for base in node.bases]
+            parents = [found[base] for base in bases if base in found]
+            if node.name in found or not (parents or "Stage" in bases):
+                continue
+            own = {f.name: f for f in node.body if isinstance(f, Function)}
+            inherited = {k: v for parent in parents for k, v in parent.methods.items()}
+            around = {k: v for parent in parents for k, v in parent.functions.items()}
+            found[node.name] = Source(node.name, inherited | own, around | functions)
+            grown = True
+    return list(found.values())
+
+
+def _name(base: ast.expr) -> str:
+    inner = base.value if isinstance(base, ast.Subscript) else base
+    return inner.id if isinstance(inner, ast.Name) else ""
+
+
+def impurities(stage: Source) -> list[str]:
+    """What `plan` does beside turning facts into changes."""
+    found = []
+    for function in stage.reached("plan"):
+        where = f"{stage.name}.plan, in {function.name}"
+        if isinstance(function, ast.AsyncFunctionDef):
+            found.append(f"{where}: is asynchronous")
+        read = {name for node in ast.walk(function) if (name := attribute_of_self(node))}
+        found += [f"{where}: sets self.{name}" for name in changed_of_self(function)]
+        found += [f"{where}: remembers self.{name}" for name in sorted(read & stage.remembered)]
+        found += [f"{where}: reports" for name in read if "report" in name]
+        found += [f"{where}: calls {n}" for n in called(function) if n in LOOKING | CHANGING]
+    return found
+
+
+def effects(stage: Source) -> list[str]:
+    """What `verify` does beside looking."""
+    own = stage.methods["verify"]
+    found = [f"{stage.name}.verify: sets self.{name}" for name in changed_of_self(own)]
+    return found + [
+        f"{stage.name}.verify, in {function.name}: calls {name}"
+        for function in stage.reached("verify")
+        for name in called(function)
+        if name in CHANGING
+    ]
+
+
+def members_read(module: ast.Module) -> set[str]:
+    """Attributes of what is called a stage; getattr and its like count as one nobody declares."""
+    found = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute):
+            value = node.value
+            name = value.id if isinstance(value, ast.Name) else getattr(value, "attr", "")
+            if name in {"stage", "_stage", "made"}:
+                found.add(node.attr)
+        elif isinstance(node, ast.Name) and node.id in {"getattr", "hasattr", "setattr"}:
+            found.add(node.id)
+    return found
+
+
+def members_declared(module: ast.Module) -> set[str]:
+    """What the protocol in `pipeline/stage.py` names."""
+    body = next(n.body for n in module.body if isinstance(n, ast.ClassDef) and n.name == "Stage")
+    named = {
+        n.target.id for n in body if isinstance(n, ast.AnnAssign) if isinstance(n.target, ast.Name)
+    }
+    return named | {n.name for n in body if isinstance(n, Function)}
+
+
+def decided_by_text(module: ast.Module, texts: frozenset[str]) -> list[str]:
+    """Comparisons and searches in attributes that hold sentences for people."""
+    found = []
+    for node in ast.walk(module):
+        inside: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            inside = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and (owner := owner_of_call(node, SEARCHING)):
+            inside = [owner, *node.args]
+        found += [
+            f"line {each.lineno}: .{each.attr}"
+            for each in inside
+            if isinstance(each, ast.Attribute) and each.attr in texts
+        ]
+    return found
