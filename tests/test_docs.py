@@ -12,6 +12,7 @@ from talops.cli.reference import cli_reference, leaves
 from talops.inventory.reference import inventory_reference
 
 ROOT = Path(__file__).parent.parent
+SRC = ROOT / "src" / "talops"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
@@ -42,7 +43,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_page_is_listed_in_the_readme() -> None:
-    """What nobody finds nobody reads."""
+    """A page without a link is not read."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [p.name for p in (ROOT / "docs").glob("*.md") if f"docs/{p.name}" not in readme]
     assert missing == []
@@ -51,3 +52,34 @@ def test_every_page_is_listed_in_the_readme() -> None:
 def test_contributing_fits_on_a_page() -> None:
     """Short enough to be read."""
     assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def packages() -> set[str]:
+    found = {path.stem for path in SRC.glob("*.py")} - {"__init__", "__main__"}
+    return found | {path.parent.name for path in SRC.glob("*/__init__.py")}
+
+
+def test_architecture_describes_every_package() -> None:
+    """One sentence each, and none for a package that does not exist."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert len(page.splitlines()) <= 120
+    described = re.findall(r"^- `(\w+)` [^\n]+\.$", page, flags=re.MULTILINE)
+    assert sorted(described) == sorted(packages())
+
+
+def test_architecture_names_existing_files() -> None:
+    """A moved module changes the walk through `talops up`."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    files = re.findall(r"`([\w/]+\.py)`", page)
+    assert len(files) > 8
+    places = (SRC, ROOT)
+    assert [f for f in files if not any((place / f).is_file() for place in places)] == []
+
+
+def test_contributing_lists_every_package() -> None:
+    """The table of packages has all of them, and nothing else."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = page.partition("## Packages")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ((?:`\w+`(?: → )? ?)+)\|", table, flags=re.MULTILINE)
+    listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(listed) == sorted(packages())
