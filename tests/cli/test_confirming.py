@@ -42,7 +42,7 @@ async def _agreed() -> bool:
 
 
 async def _named() -> bool:
-    confirm = named("demo", "take demo down", "talops down --yes --cluster demo", yes=False)
+    confirm = named("demo", "destroys demo", "talops down --yes --cluster demo", yes=False)
     return await confirm(Plan(()), PlainLines(io.StringIO()))
 
 
@@ -66,15 +66,15 @@ async def test_yes_or_no(keyboard: Type, keys: bytes, answer: bool) -> None:
 
 @pytest.mark.parametrize(("keys", "answer"), [(b"demo\n", True), (b"y\n", False), (b"\n", False)])
 async def test_the_name_is_typed(keyboard: Type, keys: bytes, answer: bool) -> None:
-    """Yes is not enough where something goes for good."""
+    """Yes is not enough where something is destroyed permanently."""
     keyboard(keys)
     assert await _named() is answer
 
 
 async def test_interrupted_question(keyboard: Type) -> None:
-    """It ends at once, and nobody is left reading from the terminal."""
+    """It ends at once, and no thread keeps reading from the terminal."""
     interruption = Interruption()
-    asked = asyncio.ensure_future(interruption.step(typed("Go on? "), atomic=False))
+    asked = asyncio.ensure_future(interruption.step(typed("Apply? "), atomic=False))
     await asyncio.sleep(0.05)
     interruption.request()
     with pytest.raises(InterruptedRunError):
@@ -84,7 +84,7 @@ async def test_interrupted_question(keyboard: Type) -> None:
 
 
 async def test_closed_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever could have answered is gone: that is no yes."""
+    """A closed terminal is not a yes."""
     person, terminal = pty.openpty()
     with os.fdopen(terminal) as stdin, contextlib.closing(os.fdopen(person, "wb")) as keys:
         monkeypatch.setattr(sys, "stdin", stdin)
@@ -94,10 +94,10 @@ async def test_closed_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert await asked is False
 
 
-async def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a terminal the hint says what to type instead."""
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     for ask in (_agreed, _named):
-        with pytest.raises(TalopsError, match="nobody is here") as refused:
+        with pytest.raises(TalopsError, match="confirmation required") as refused:
             await ask()
         assert "--yes" in str(refused.value.hint)

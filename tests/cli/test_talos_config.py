@@ -142,7 +142,7 @@ def test_no_second_secrets_by_mistake(talops: Talops, ready: Path, tmp_path: Pat
         outcome = talops("talos", "gen-secrets", "--to", target, "-C", ready)
         assert (outcome.code, outcome.out) == (1, "")
         assert "the cluster already has secrets" in outcome.err
-        assert "to print its own: " in outcome.err
+        assert "to print the existing secrets: " in outcome.err
     assert not (tmp_path / "other.yaml").exists()
 
 
@@ -203,7 +203,7 @@ def test_hand_edits_are_refused(talops: Talops, ready: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
     outcome = talops("talos", "gen-config", "-C", ready)
     assert outcome.code == 1
-    assert "edited by hand" in outcome.err
+    assert "edited manually" in outcome.err
     assert "# mine" not in outcome.err
     assert path.read_text(encoding="utf-8").endswith("# mine\n")
     assert talops("talos", "gen-config", "--force", "-C", ready).code == 0

@@ -72,7 +72,7 @@ async def test_no_is_an_answer(make_lab: MakeLab, keys: bytes, code: int, word: 
         on_terminal(lab, "up", "--until", "configure") as (up, person),
     ):
         before = files(lab)
-        await read(person, until="Go on?")
+        await read(person, until="Apply these changes?")
         os.write(person, keys)
         said = await read(person)
         assert await up.wait() == code, said

@@ -80,10 +80,10 @@ def test_lines_are_few() -> None:
     [
         (ToolProgress("sops", "download", 5_000_000, 9_000_000), "sops: 5 of 9 MB"),
         (ToolProgress("sops", "build", 0, 0, "downloading x v1"), "sops: downloading x v1"),
-        (ToolSkipped("sops", "release", "offline"), "sops: no release: offline"),
+        (ToolSkipped("sops", "release", "offline"), "sops: skipped release: offline"),
         (
             ToolWaiting("sops", 12),
-            "sops: another process installs it, waiting since 12 s",
+            "sops: another process is installing it, waiting for 12 s",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which commands exist, and the one place where an error becomes words and an exit code."""
+"""The commands, and the one place that turns an error into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ import typer
 from typer.exceptions import TyperException
 
 from talops import __version__
+from talops.cli.help import (
+    VERBOSE,
+    Grouped,
+    asks_for_variables,
+    group_commands,
+    prepare_help,
+)
 from talops.cli.output import print_error, print_usage
 from talops.cli.value_names import name_values
 from talops.errors import TalopsError
 
 # Name → module with `register(root)`. Only the module of the command that was typed is imported,
-# so that `talops check` does not pay for a gRPC stack.
+# so that `talops check` does not load a gRPC stack.
 COMMANDS: dict[str, str] = {
     "init": "talops.cli.init",
     "check": "talops.cli.look.check",
@@ -51,11 +58,11 @@ def _root(
     ctx: typer.Context,
     directory: Annotated[
         Path | None,
-        typer.Option("-C", "--directory", help="Work on the inventory in this directory."),
+        typer.Option("-C", "--directory", help="Directory of the inventory."),
     ] = None,
     version: Annotated[bool, typer.Option("--version", "-V", help="Print the version.")] = False,
 ) -> None:
-    """From cluster.yaml and nodes.yaml to a verified Talos cluster on Proxmox VE, and back."""
+    """Create and operate Talos clusters on Proxmox VE from cluster.yaml and nodes.yaml."""
     ctx.obj = directory
     if version:
         typer.echo(f"talops {__version__}")
@@ -71,7 +78,7 @@ def _needed(argv: list[str]) -> list[str]:
 
 
 def _name_environment(command: Any) -> None:
-    """Give every flag its TALOPS_<FLAG> variable, here once instead of on each option."""
+    """Give every flag its TALOPS_<FLAG> variable, once for all options."""
     for param in command.params:
         flags = [name for name in param.opts if name.startswith("--")]
         if flags and not param.envvar and flags[0] not in {"--help", "--version"}:
@@ -80,10 +87,12 @@ def _name_environment(command: Any) -> None:
         _name_environment(child)
 
 
-def build(names: list[str]) -> Any:
-    """The command tree with the named commands in it."""
+def build(names: list[str], *, verbose: bool = False) -> Any:
+    """Build the command tree with the named commands."""
     root = typer.Typer(
         name="talops",
+        cls=Grouped,
+        epilog="Add --verbose to --help to show the environment variable of each option.",
         add_completion=len(names) == len(COMMANDS),
         no_args_is_help=False,
         pretty_exceptions_enable=False,
@@ -96,12 +105,18 @@ def build(names: list[str]) -> Any:
     command = typer.main.get_command(root)
     _name_environment(command)
     name_values(command)
+    group_commands(command)
+    prepare_help(command, verbose=verbose)
     return command
 
 
 def run(argv: list[str]) -> int:
+    verbose = asks_for_variables(argv)
+    if verbose:
+        argv = [word for word in argv if word != VERBOSE]
     try:
-        result = build(_needed(argv)).main(argv, prog_name="talops", standalone_mode=False)
+        command = build(_needed(argv), verbose=verbose)
+        result = command.main(argv, prog_name="talops", standalone_mode=False)
     except TalopsError as error:
         print_error(error)
         return error.exit_code

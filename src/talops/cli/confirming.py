@@ -1,4 +1,4 @@
-"""The question before anything changes; before something goes for good its name has to be typed."""
+"""Confirmation before anything changes; to destroy something permanently, its name is typed."""
 
 from __future__ import annotations
 
@@ -24,42 +24,44 @@ ENOUGH = 4096
 
 
 def agreed(yes: bool, hint: str) -> Confirm:
-    """A plain yes-or-no question about the plan, unless it was answered by a flag."""
+    """A yes-or-no question about the plan, unless a flag has answered it."""
 
     async def confirm(plan: Plan, view: View) -> bool:
         if yes:
             return True
-        _somebody_here("agree to the plan", hint)
+        _require_terminal(hint)
         with view.paused():
-            return await _yes_or_no(f"{_amount(plan)}. Go on?")
+            return await _yes_or_no(f"{_amount(plan)}. Apply these changes?")
 
     return confirm
 
 
 def named(name: str, what: str, hint: str, yes: bool) -> Confirm:
-    """See what goes, then type the name; `hint` is the command that needs no answer."""
+    """Show what is destroyed, then ask for the name; `hint` is the command that does not ask."""
 
     async def confirm(plan: Plan, view: View) -> bool:
         if yes:
             return True
-        _somebody_here("confirm", hint)
+        _require_terminal(hint)
         with view.paused():
-            typer.echo(f"{plan.changes} changes {what} for good.", err=True)
-            return await typed(f"Type {name} to go on: ") == name
+            typer.echo(f"This permanently {what} ({count(plan.changes, 'change')}).", err=True)
+            return await typed(f"Type {name} to confirm: ") == name
 
     return confirm
 
 
 def _amount(plan: Plan) -> str:
-    """Of a first run most is known only while it goes on."""
+    """In a first run, most changes are only known while it runs."""
     later = sum(1 for stage in plan.stages if stage.unknown)
     known = count(plan.changes, "change")
-    return f"{known}, {count(later, 'stage')} known later" if later else known
+    return f"{known}, {count(later, 'stage')} planned later" if later else known
 
 
-def _somebody_here(wanted: str, hint: str) -> None:
+def _require_terminal(hint: str) -> None:
     if not sys.stdin.isatty():
-        raise TalopsError(f"nobody is here to {wanted}", hint=hint)
+        raise TalopsError(
+            "confirmation required, but stdin is not a terminal; use --yes", hint=hint
+        )
 
 
 async def _yes_or_no(question: str) -> bool:
@@ -69,9 +71,9 @@ async def _yes_or_no(question: str) -> bool:
 
 
 async def typed(question: str) -> str:
-    """The line that a person types; a Ctrl-C meanwhile cancels this as it does any other wait.
+    """Read one line from the terminal; Ctrl-C cancels this like any other wait.
 
-    Not by a thread: nothing but another line ends a thread that reads from a terminal.
+    Not in a thread: a thread that reads from a terminal only ends with another line.
     """
     loop, terminal = asyncio.get_running_loop(), sys.stdin.fileno()
     typer.echo(question, nl=False, err=True)
@@ -80,7 +82,7 @@ async def typed(question: str) -> str:
 
     def readable() -> None:
         piece = b""
-        with contextlib.suppress(OSError):  # the terminal was closed: as good as no answer
+        with contextlib.suppress(OSError):  # a closed terminal counts as no answer
             piece = os.read(terminal, ENOUGH)
         read.extend(piece)
         if (not piece or b"\n" in read) and not line.done():

@@ -1,4 +1,4 @@
-"""talops down: back to nothing, and only after the cluster was named."""
+"""talops down: destroy the cluster, after its name was confirmed."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ def register(root: typer.Typer) -> None:
 
 def down(
     directory: Directory = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; needs --cluster.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask for confirmation; requires --cluster.")
+    ] = False,
     cluster: Annotated[
-        str | None, typer.Option("--cluster", help="Name of the cluster, to say what you mean.")
+        str | None, typer.Option("--cluster", help="Name of the cluster to destroy, to confirm.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Nodes are dead: destroy without resetting them.")
+        bool, typer.Option("--force", help="Destroy the VMs of dead nodes without resetting them.")
     ] = False,
     all_layers: Annotated[
         bool,
         typer.Option("--all-layers", help="Also destroy hypervisor settings and legacy VMs."),
     ] = False,
     keep_state: Annotated[
-        bool, typer.Option("--keep-state", help="Leave the emptied local state files.")
+        bool, typer.Option("--keep-state", help="Keep the empty local state files.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would go; exit 2 if anything would.")
+        bool, typer.Option("--dry-run", help="Show what would be destroyed; exit 2 if anything.")
     ] = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Reset the nodes, destroy their VMs, and forget the cluster; its secrets are kept."""
+    """Destroy the cluster: reset the nodes, destroy their VMs, keep the secrets."""
     from talops.cli.confirming import named
     from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
@@ -50,7 +52,7 @@ def down(
         raise TalopsError(f"this inventory is cluster {name}, not {cluster}", where=str(site.root))
     if yes and cluster is None and not dry_run:
         raise TalopsError(
-            "--yes needs the cluster's name", hint=f"talops down --yes --cluster {name}"
+            "--yes requires the name of the cluster", hint=f"talops down --yes --cluster {name}"
         )
     run_job(
         Job(
@@ -66,7 +68,7 @@ def down(
             ),
             selection=ALL,
             confirm=named(
-                name, f"take cluster {name} down", f"talops down --yes --cluster {name}", yes
+                name, f"destroys cluster {name}", f"talops down --yes --cluster {name}", yes
             ),
             next_commands=afterwards("talops down", "talops up"),
             output=output,

@@ -1,4 +1,4 @@
-"""`talops gitops`: the repository that the cluster will follow, and what it is read with."""
+"""`talops gitops`: the Git repository of the cluster, and the deploy key for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from talops.gitops.catalog import Source
     from talops.inventory.model import Cluster, Repository
 
-app = typer.Typer(no_args_is_help=True, help="Prepare what Flux follows.")
+app = typer.Typer(no_args_is_help=True, help="Prepare the Git repository for Flux.")
 
 
 def register(root: typer.Typer) -> None:
@@ -28,7 +28,7 @@ def register(root: typer.Typer) -> None:
 
 @app.command()
 def init(directory: Directory = None) -> None:
-    """Write the folders that Flux follows; what is there already stays as it is."""
+    """Write the directories that Flux applies; existing files are kept."""
     import secrets
 
     from talops.cli.secrets.context import with_context
@@ -44,7 +44,7 @@ def init(directory: Directory = None) -> None:
         for file in skeleton(repository, Secret(secrets.token_hex(16))):
             path = root / file.path
             if path.exists():
-                note(f"kept  {file.path} (already there)")
+                note(f"kept  {file.path} (exists)")
                 continue
             sealed = await context.sops.encrypt(file.text, path) if file.sealed else file.text
             write_atomic(path, sealed)
@@ -56,7 +56,7 @@ def init(directory: Directory = None) -> None:
 
 @app.command("deploy-key")
 def deploy_key(directory: Directory = None) -> None:
-    """Print the public deploy key to allow at the Git server; it is made if there is none."""
+    """Print the public deploy key for the Git server; create it if missing."""
     from talops.cli.secrets.context import with_context
     from talops.gitops import deploykey
     from talops.secrets.vault import Vault
@@ -71,7 +71,7 @@ def deploy_key(directory: Directory = None) -> None:
         if key is None:
             key = deploykey.generate()
             await vault.write({deploykey.VAULT_NAME: key})
-            note("made a new deploy key; its private half is in infrastructure/secrets.sops.yaml")
+            note("created a deploy key; its private half is in infrastructure/secrets.sops.yaml")
         return deploykey.public_part(key, f"talops {cluster.name}")
 
     typer.echo(with_context(root, work))
@@ -79,11 +79,13 @@ def deploy_key(directory: Directory = None) -> None:
 
 @app.command()
 def pin(
-    names: Annotated[list[str], typer.Argument(help="Releases, such as flux or cilium.")],
+    names: Annotated[
+        list[str], typer.Argument(help="Names of the releases, such as flux or cilium.")
+    ],
     directory: Directory = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Download releases and print the lines that pin them; compare with their makers' checksums."""
+    """Download releases, verify their published checksums and print the pins."""
     from talops.delivery.releases import digest, download
     from talops.gitops.catalog import known
 
@@ -121,7 +123,7 @@ def _cluster(root: Path) -> Cluster:
 def _repository(cluster: Cluster) -> Repository:
     if cluster.repository is None:
         raise TalopsError(
-            "the inventory names no Git repository",
+            "the inventory does not name a Git repository",
             where="cluster.yaml",
             hint="add repository_name: owner/name",
         )

@@ -1,4 +1,4 @@
-"""Options that several commands share, spelt once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -23,25 +23,29 @@ Directory = Annotated[
     typer.Option(
         "-C",
         "--directory",
-        help="Work on the inventory in this directory.",
+        help="Directory of the inventory.",
         callback=_directory,
         show_default="current directory",
     ),
 ]
 
 Output = Annotated[
-    Format, typer.Option("-o", "--output", help="How to print the result.", case_sensitive=False)
+    Format, typer.Option("-o", "--output", help="Output format.", case_sensitive=False)
 ]
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 AllowReplace = Annotated[
     list[str] | None,
-    typer.Option("--allow-replace", metavar="NAME", help="This VM may be made anew; repeatable."),
+    typer.Option(
+        "--allow-replace", metavar="NAME", help="Allow this VM to be replaced; repeatable."
+    ),
 ]
 AllowDestroy = Annotated[
     list[str] | None,
     typer.Option(
-        "--allow-destroy", metavar="NAME", help="This VM, or a disk of it, may go; repeatable."
+        "--allow-destroy",
+        metavar="NAME",
+        help="Allow this VM or one of its disks to be destroyed; repeatable.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Results on stdout, everything else on stderr; colour only where somebody looks."""
+"""Results on stdout, everything else on stderr; colour only on a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    # A pipe has no width: whoever reads it wants whole values.
+    # A pipe does not have a width: its reader needs whole values.
     width = None if stream.isatty() else PIPE_WIDTH
     return Console(stderr=stderr, highlight=False, width=width)
 
@@ -46,7 +46,7 @@ def print_error(error: TalopsError) -> None:
 
 
 def print_usage(error: TyperException) -> None:
-    """A mistyped command line, in Typer's own words where it has some."""
+    """A usage error, with Typer's message if it has one."""
     show = getattr(error, "show", None)
     if show:
         show()

@@ -1,4 +1,4 @@
-"""talops recover: back to one whole cluster, after whatever went wrong."""
+"""talops recover: bring a cluster back after an interrupted run, a lost state or a lost etcd."""
 
 from __future__ import annotations
 
@@ -18,26 +18,28 @@ def recover(
     directory: Directory = None,
     from_snapshot: Annotated[
         Path | None,
-        typer.Option("--from-snapshot", help="etcd is lost: found it anew from this file."),
+        typer.Option("--from-snapshot", help="Restore etcd from this snapshot."),
     ] = None,
     from_copy: Annotated[
-        bool, typer.Option(help="The file is a database copied from a node, without a digest.")
+        bool,
+        typer.Option(help="The snapshot is a database file copied from a node, without a digest."),
     ] = False,
     bootstrap_again: Annotated[
         str | None,
         typer.Option(
             "--bootstrap-again",
             metavar="CLUSTER",
-            help="etcd is lost and may start empty; type the cluster's name.",
+            help="Bootstrap a new, empty etcd; takes the name of the cluster.",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what is found and what would be done; exit 2.")
+        bool,
+        typer.Option("--dry-run", help="Show the findings and the plan; exit 2 if it has changes."),
     ] = False,
     yes: Yes = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Bring the cluster back after a cut-off run, a lost state, or on an empty Proxmox."""
+    """Recover from an interrupted run, a lost state or a lost etcd."""
     from talops.cli.confirming import agreed
     from talops.cli.look.outside_checks import outside_checks
     from talops.cli.running import Job, afterwards, run_job

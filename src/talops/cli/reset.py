@@ -1,4 +1,4 @@
-"""talops reset: one node back to nothing; `talops up` brings it back."""
+"""talops reset: wipe and remove one node; `talops up` creates it again."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ def register(root: typer.Typer) -> None:
 
 
 def reset(
-    node: Annotated[str, typer.Option("--node", help="Name of the node.")],
+    node: Annotated[str, typer.Option("--node", help="Name of the node to reset.")],
     directory: Directory = None,
     yes: Yes = False,
     force: Annotated[
         bool,
-        typer.Option(
-            "--force", help="The node is dead, or etcd may be lost with it: go on all the same."
-        ),
+        typer.Option("--force", help="Reset even if the node is dead or etcd loses its quorum."),
     ] = False,
     keep_vm: Annotated[
-        bool, typer.Option("--keep-vm", help="Only wipe it; its VM stays, in maintenance mode.")
+        bool, typer.Option("--keep-vm", help="Only wipe the node; keep its VM in maintenance mode.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would happen; exit 2 if anything would.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Show the plan and change nothing; exit 2 if it has changes."
+        ),
     ] = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Take one node out of the cluster, wipe it and destroy its VM; its place stays reserved."""
+    """Remove a node from the cluster, wipe it and destroy its VM."""
     from talops.cli.confirming import named
     from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
@@ -53,7 +54,7 @@ def reset(
                 site, recorder, chosen, force=force, keep_vm=keep_vm
             ),
             selection=ALL,
-            confirm=named(node, f"take node {node} away", f"talops reset --yes --node {node}", yes),
+            confirm=named(node, f"removes node {node}", f"talops reset --yes --node {node}", yes),
             next_commands=afterwards(f"talops reset --node {node}", "talops up"),
             output=output,
             dry_run=dry_run,
@@ -65,8 +66,8 @@ def _node(cluster: Cluster, name: str) -> Node:
     found = next((node for node in cluster.nodes if node.name == name), None)
     if found is None:
         raise TalopsError(
-            f"this inventory has no node {name}",
+            f"this inventory does not have a node {name}",
             where="nodes.yaml",
-            hint=f"its nodes: {', '.join(cluster.node_names)}",
+            hint=f"existing nodes: {', '.join(cluster.node_names)}",
         )
     return found

@@ -1,4 +1,4 @@
-"""Run a workflow: view, signals, record, and the question before anything changes."""
+"""Run a workflow: view, signals, record, and the confirmation before anything changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Confirm = Callable[["Plan", "View"], Awaitable[bool]]
 
 @dataclass(frozen=True)
 class Job:
-    """One run as a command asks for it."""
+    """One run that a command requests."""
 
     command: str
     site: Site
@@ -45,12 +45,12 @@ class Job:
 
 
 def afterwards(command: str, *then: str) -> Callable[[RunResult], list[str]]:
-    """What to type next: the same again as long as it is not done, else what follows it."""
+    """The next commands: the same one until it succeeds, then those that follow it."""
     return lambda result: [command, "talops runs log"] if result.exit_code else [*then]
 
 
 def run_job(job: Job) -> None:
-    """Ends the command with the run's own exit code; the view has told the rest."""
+    """Ends the command with the exit code of the run; the view has shown the result."""
     raise typer.Exit(record_job(job).exit_code)
 
 
@@ -90,7 +90,7 @@ async def _recorded(job: Job, view: View) -> RunResult:
 
 @asynccontextmanager
 async def _shared(site: Site) -> AsyncIterator[SharedLock | None]:
-    """The lock that other machines see, where the states are such that they could."""
+    """The lock that other machines see, if the states are shared."""
     from talops.cli.output import note
     from talops.cli.state.context import marks_of
     from talops.site.run_lock import RunLock
@@ -106,7 +106,7 @@ async def _shared(site: Site) -> AsyncIterator[SharedLock | None]:
 
 
 class _Listener:
-    """Passes events on, and remembers which run they are of."""
+    """Forwards events and keeps the id of their run."""
 
     def __init__(self, view: View) -> None:
         self.view = view
@@ -121,7 +121,7 @@ class _Listener:
 
 
 def _write_report(home: Path, run: str) -> None:
-    """A page that cannot be written takes nothing away from the run."""
+    """A report that cannot be written does not fail the run."""
     from talops.cli.output import note
     from talops.files import PRIVATE, write_atomic
     from talops.pipeline.history import find_run
@@ -131,4 +131,4 @@ def _write_report(home: Path, run: str) -> None:
         past = find_run(home, run)
         write_atomic(past.path / "report.html", report_html(past), mode=PRIVATE)
     except (TalopsError, OSError) as error:
-        note(f"warning: no report of this run: {error}")
+        note(f"warning: cannot write the report of this run: {error}")

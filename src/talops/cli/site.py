@@ -1,4 +1,4 @@
-"""Everything that stages need, found once: inventory, keys, credentials, programs."""
+"""Loads everything that stages need: inventory, keys, credentials, programs."""
 
 from __future__ import annotations
 

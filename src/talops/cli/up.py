@@ -1,4 +1,4 @@
-"""talops up: from two files to a verified cluster, again and again."""
+"""talops up: create the cluster, or update it to match the inventory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from talops.cli.options import AllowDestroy, AllowReplace, Directory, Format, Ou
 from talops.errors import TalopsError
 
 # Which stages
-Only = Annotated[list[str] | None, typer.Option("--only", help="Run this stage alone; repeatable.")]
+Only = Annotated[list[str] | None, typer.Option("--only", help="Run only this stage; repeatable.")]
 From = Annotated[str | None, typer.Option("--from", metavar="STAGE", help="Start with this stage.")]
 Until = Annotated[str | None, typer.Option("--until", help="Stop after this stage.")]
-Skip = Annotated[list[str] | None, typer.Option("--skip", help="Leave this stage out; repeatable.")]
+Skip = Annotated[list[str] | None, typer.Option("--skip", help="Skip this stage; repeatable.")]
 GenerateOnly = Annotated[bool, typer.Option("--generate-only", help="Same as --only configure.")]
 TerraformOnly = Annotated[bool, typer.Option("--terraform-only", help="Same as --until provision.")]
 BootstrapOnly = Annotated[
@@ -23,13 +23,16 @@ BootstrapOnly = Annotated[
 VerifyOnly = Annotated[bool, typer.Option("--verify-only", help="Same as --only verify.")]
 # How
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Plan everything, change nothing; exit 2 if it would.")
+    bool,
+    typer.Option("--dry-run", help="Show the plan and change nothing; exit 2 if it has changes."),
 ]
 Nodes = Annotated[
-    str, typer.Option("--nodes", metavar="REGEX", help="Only nodes whose names match.")
+    str,
+    typer.Option("--nodes", metavar="REGEX", help="Only nodes whose names match this expression."),
 ]
 MaxParallel = Annotated[
-    int, typer.Option("--max-parallel", help="Changes side by side.", min=1, max=256)
+    int,
+    typer.Option("--max-parallel", help="Maximum number of changes in parallel.", min=1, max=256),
 ]
 
 
@@ -55,7 +58,7 @@ def up(
     allow_destroy: AllowDestroy = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Bring the cluster up, or back to what the inventory says; stop it and run it again freely."""
+    """Create or update the cluster to match the inventory; safe to repeat."""
     from talops.cli.confirming import agreed
     from talops.cli.look.outside_checks import outside_checks
     from talops.cli.running import Job, afterwards, run_job
@@ -98,4 +101,4 @@ def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise TalopsError(f"--nodes is no regular expression: {error}", where=text) from error
+        raise TalopsError(f"--nodes is not a regular expression: {error}", where=text) from error

@@ -1,4 +1,4 @@
-"""What a flag takes, in one word for the help: `--only STAGE` instead of `--only <list[str]>`."""
+"""The value name of each flag: `--only STAGE` instead of `--only <list[str]>`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-# Word → flags that take it wherever they are; an option's own `metavar` comes first.
+# Value name → flags that take it in all commands; an option's own `metavar` takes precedence.
 _BY_FLAG = {
     "STAGE": ("--only", "--skip", "--until", "--stage"),
     "NAME": (
@@ -42,7 +42,7 @@ def name_values(command: Any) -> None:
 
 
 def _kind(param: Any) -> type | None:
-    """What one value is; None for flags without one, for choices, and for arguments."""
+    """The type of one value; None for flags without one, for choices, and for arguments."""
     if param.param_type_name != "option" or getattr(param, "is_flag", False):
         return None
     annotation = param.type_descriptor.annotation

@@ -1,4 +1,4 @@
-"""Who talops is to a Proxmox: a token from the vault or the environment, or a password."""
+"""Proxmox credentials: a token from the encrypted file or the environment, or a password."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOKEN_ID, TOKEN_VALUE = "proxmox_api_token_id", "proxmox_api_token_secret"
 
 @dataclass(frozen=True)
 class Place:
-    """An inventory and the Proxmox that it names."""
+    """An inventory and its Proxmox."""
 
     root: Path
     cluster: Cluster
@@ -39,15 +39,15 @@ def place_of(directory: Path | None) -> Place:
     cluster = load_or_report(root)
     if cluster.proxmox is None:
         raise TalopsError(
-            "this cluster is on bare metal: there is no Proxmox to work on",
+            "this cluster is on bare metal: it has no Proxmox hosts",
             where="cluster.yaml",
-            hint="give proxmox_api_url and proxmox_node",
+            hint="add proxmox_api_url and proxmox_node",
         )
     return Place(root, cluster, cluster.proxmox)
 
 
 def access_to(place: Place, user: str | None = None) -> Access:
-    """`user` logs in with a password; otherwise whatever credentials are at hand."""
+    """`user` logs in with a password; otherwise use the available credentials."""
     return _access(place, _password(user) if user else _at_hand(place))
 
 
@@ -84,13 +84,13 @@ def _at_hand(place: Place) -> Token | Password:
     raise TalopsError(
         "no credentials for Proxmox",
         where=str(place.root),
-        hint="talops host prepare --user root@pam makes a token and keeps it encrypted; or set "
+        hint="talops host prepare --user root@pam creates a token and stores it encrypted; or set "
         "PROXMOX_VE_API_TOKEN=user@realm!name=value",
     )
 
 
 def credentials_of(place: Place) -> Mapping[str, Secret]:
-    """From the encrypted file; what stands in an ignored cluster.yaml comes first."""
+    """From the encrypted file; values in a Git-ignored cluster.yaml take precedence."""
     from talops.secrets.vault import FILE, Vault
 
     kept: Mapping[str, Secret] = {}
@@ -102,11 +102,11 @@ def credentials_of(place: Place) -> Mapping[str, Secret]:
 
 
 def _password(user: str) -> Password:
-    """From the environment, hidden from a terminal, or one line of stdin; never an argument."""
+    """From the environment, a hidden prompt, or one line of stdin; never from an argument."""
     from talops.proxmox.client import Password
 
     if "@" not in user:
-        raise TalopsError(f"{user!r} names no realm", hint=f"write {user}@pam or {user}@pve")
+        raise TalopsError(f"{user!r} does not have a realm", hint=f"write {user}@pam or {user}@pve")
     given = os.environ.get("PROXMOX_VE_PASSWORD")
     if given is None and sys.stdin.isatty():
         given = str(typer.prompt(f"Password of {user}", hide_input=True, err=True))

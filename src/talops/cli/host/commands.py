@@ -1,4 +1,4 @@
-"""`talops host`: what a Proxmox must offer before a plan can work."""
+"""`talops host`: prepare and check the Proxmox hosts of a cluster."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from talops.errors import DifferencesFoundError, PreflightError, TalopsError
 if TYPE_CHECKING:
     from talops.proxmox.check import Facts, Finding
 
-app = typer.Typer(help="Prepare and check a Proxmox host, over its API.", no_args_is_help=True)
+app = typer.Typer(help="Prepare and check Proxmox hosts through the API.", no_args_is_help=True)
 
 User = Annotated[
     str | None,
     typer.Option(
         "--user",
         metavar="USER@REALM",
-        help="Log in with this user's password instead of a token.",
+        help="Log in as this user with a password instead of a token.",
     ),
 ]
 
@@ -32,7 +32,7 @@ def register(root: typer.Typer) -> None:
 
 @app.command()
 def check(directory: Directory = None, user: User = None, output: Output = Format.TEXT) -> None:
-    """Find everything that would stop the plan, with what to do about it; exit 4 if anything."""
+    """Check that the hosts meet the requirements, with fixes; exit 4 if not."""
     from talops.cli.host.access import access_to, place_of
     from talops.proxmox.check import findings, look
     from talops.site.host_wanted import wanted
@@ -65,7 +65,7 @@ def _as_json(facts: Facts, found: list[Finding], *, ok: bool) -> dict[str, objec
 
 
 def show(found: list[Finding]) -> None:
-    """What, then how to mend it; lines to type stand by themselves so that they can be copied."""
+    """The problem, then its fix; each command is on a line of its own to be copied."""
     for each in found:
         place = f" ({each.where})" if each.where else ""
         typer.echo(f"{each.severity}: {each.what}{place}")
@@ -87,29 +87,33 @@ def prepare(
     directory: Directory = None,
     user: User = None,
     account: Annotated[
-        str, typer.Option("--account", help="The user that talops will be.")
+        str, typer.Option("--account", help="Proxmox user to create for talops.")
     ] = "talops@pve",
     token_name: Annotated[  # the token's name, not its value
-        str, typer.Option("--token-name", help="Name of its API token.")
+        str, typer.Option("--token-name", help="Name of the user's API token.")
     ] = "talops",  # noqa: S107
     gpu: Annotated[
         list[str] | None,
-        typer.Option("--gpu", metavar="NAME=ADDRESS", help="PCI address of a mapping; repeatable."),
+        typer.Option(
+            "--gpu",
+            metavar="NAME=ADDRESS",
+            help="PCI address of a GPU mapping (NAME=ADDRESS); repeatable.",
+        ),
     ] = None,
     new_token: Annotated[
         bool, typer.Option("--new-token", help="Replace the token if it exists.")
     ] = False,
     show_token: Annotated[
-        bool, typer.Option("--show-token", help="Also print the new token's value.")
+        bool, typer.Option("--show-token", help="Also print the value of the new token.")
     ] = False,
     print_: Annotated[
-        bool, typer.Option("--print", help="Print the lines to type on the host; change nothing.")
+        bool, typer.Option("--print", help="Print shell commands for the host; change nothing.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what is missing; exit 2 if anything is.")
+        bool, typer.Option("--dry-run", help="Show what is missing; exit 2 if anything.")
     ] = False,
 ) -> None:
-    """Make roles, user, token and access rules; open storages; map GPUs. Safe to repeat."""
+    """Create roles, user, token, ACLs and GPU mappings, and enable storage content."""
     from talops.cli.host import prepare as host_prepare
     from talops.cli.host.access import place_of
     from talops.proxmox.prepare import Asked
@@ -130,5 +134,7 @@ def _gpus(given: list[str] | None) -> dict[str, str]:
     pairs = [text.partition("=") for text in given or []]
     wrong = next((name for name, found, _ in pairs if not found), None)
     if wrong:
-        raise TalopsError(f"--gpu {wrong} names no address", hint=f"--gpu {wrong}=0000:01:00.0")
+        raise TalopsError(
+            f"--gpu {wrong} does not have an address", hint=f"--gpu {wrong}=0000:01:00.0"
+        )
     return {name: address for name, _, address in pairs}

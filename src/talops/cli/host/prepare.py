@@ -1,4 +1,4 @@
-"""`talops host prepare`: the steps, and where the new token goes."""
+"""`talops host prepare`: the steps, and where the new token is stored."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from talops.proxmox.prepare import Asked, Step
     from talops.redaction import Secret
 
-# What prepare cannot mend itself and says at its end.
+# What prepare cannot fix and reports at its end.
 HARDWARE = frozenset({"bridge", "vlan", "iommu", "gpu", "mapping", "host", "storage"})
 
 
 def print_lines(asked: Asked) -> None:
     from talops.proxmox.prepare import nothing, plan
 
-    typer.echo('# On a Proxmox host, as root. What says "already exists" was typed before.')
+    typer.echo('# Run on a Proxmox host as root. Ignore "already exists".')
     for step in plan(asked, nothing()):
         typer.echo(step.line)
     for storage, kinds in asked.wanted.content_types().items():
@@ -65,7 +65,7 @@ def run(place: Place, asked: Asked, user: str | None, *, show_token: bool) -> No
 
 
 def _with_kept(place: Place, asked: Asked) -> Asked:
-    """An existing token stays only if the value at hand is really its own."""
+    """An existing token is kept only if the available value belongs to it."""
     from talops.proxmox.answers import LoginError
     from talops.proxmox.client import Client
 
@@ -107,7 +107,7 @@ async def _do(access: Access, asked: Asked, steps: list[Step]) -> Secret | None:
 
 
 def _prove_vault(place: Place) -> None:
-    """A token whose value cannot be kept must not be made: Proxmox shows it once."""
+    """Do not create a token whose value cannot be stored: Proxmox shows it once."""
     from talops.cli.secrets.context import with_context
     from talops.secrets.vault import FILE
 
@@ -118,7 +118,7 @@ def _prove_vault(place: Place) -> None:
         with_context(place.root, encrypt)
     except TalopsError as error:
         raise TalopsError(
-            f"the new token could not be kept: {error.what}",
+            f"the new token cannot be stored: {error.what}",
             where=error.where or str(FILE),
             hint="talops secrets init",
         ) from error
@@ -131,9 +131,9 @@ def _keep(place: Place, asked: Asked, value: Secret) -> None:
 
     values = {TOKEN_ID: Secret(asked.token_id), TOKEN_VALUE: value}
     with_context(place.root, lambda found: Vault.of(found.sops).write(values))
-    typer.echo(f"done: keep the token in {FILE} (encrypted)")
+    typer.echo(f"done: store the token in {FILE} (encrypted)")
     if place.cluster.credentials.get(TOKEN_ID):
-        note(f"cluster.yaml names a token too, and that one comes first: remove {TOKEN_ID} there")
+        note(f"cluster.yaml also sets a token, which takes precedence: remove {TOKEN_ID} there")
 
 
 async def _remarks(access: Access, asked: Asked) -> None:

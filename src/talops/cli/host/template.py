@@ -1,4 +1,4 @@
-"""`talops template`: Talos templates on Proxmox hosts, to be cloned by the plan."""
+"""`talops template`: Talos VM templates on Proxmox hosts, which the plan clones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from talops.proxmox.client import Access
     from talops.proxmox.templates import Recipe, Template
 
-app = typer.Typer(help="Make, list and remove Talos templates.", no_args_is_help=True)
+app = typer.Typer(help="Create, list and remove Talos VM templates.", no_args_is_help=True)
 
 
 class Source(StrEnum):
@@ -35,21 +35,28 @@ def build(
     directory: Directory = None,
     host: Annotated[
         list[str] | None,
-        typer.Option("--host", help="On this host; repeatable. Default: where the plan clones."),
+        typer.Option(
+            "--host", help="Proxmox host; repeatable (default: the host that the plan clones on)."
+        ),
     ] = None,
     all_hosts: Annotated[
-        bool, typer.Option("--all-hosts", help="On every host that has nodes.")
+        bool, typer.Option("--all-hosts", help="All Proxmox hosts that have nodes.")
     ] = False,
     source: Annotated[
-        Source, typer.Option("--from", help="The Image Factory's disk image or its ISO.")
+        Source, typer.Option("--from", help="Use the disk image or the ISO of the Image Factory.")
     ] = Source.IMAGE,
     vm_id: Annotated[
-        int | None, typer.Option("--vm-id", min=100, help="Default: template_vm_id, else free.")
+        int | None,
+        typer.Option(
+            "--vm-id",
+            min=100,
+            help="VMID of the template (default: template_vm_id, or a free one).",
+        ),
     ] = None,
     user: User = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Make talos-v<version>-base: Talos alone, no machine config; what is there is kept."""
+    """Create template talos-v<version>-base with Talos and no machine config."""
     from talops.cli.host.access import access_to, place_of
     from talops.site.template_recipe import recipes
 
@@ -69,7 +76,7 @@ def _hosts(place: Place, named: list[str] | None, all_hosts: bool) -> list[str]:
 
 
 def _register_schematic(place: Place) -> None:
-    """The factory makes images only of schematics that somebody told it about."""
+    """The Image Factory only builds images of registered schematics."""
     from talops.inventory.schematics import schematic_text
     from talops.site.host_wanted import template_node
     from talops.talos.image_factory import ImageFactory
@@ -94,7 +101,7 @@ async def _build(access: Access, wanted: list[Recipe]) -> list[Template]:
 
 @app.command("list")
 def list_(directory: Directory = None, user: User = None, output: Output = Format.TEXT) -> None:
-    """Show the templates on all hosts, what they hold, and the VMs that stand on them."""
+    """List the templates on all hosts and the VMs that are cloned from them."""
     from talops.cli.host.access import access_to, place_of
 
     _show(asyncio.run(_listed(access_to(place_of(directory), user))), output)
@@ -113,11 +120,15 @@ def _show(found: list[Template], output: Format) -> None:
         print_json({"version": 1, "templates": [_as_dict(each) for each in found]})
         return
     for each in found:
-        holds = f"Talos {each.mark.version} {each.mark.schematic[:12]}" if each.mark else "not ours"
+        holds = (
+            f"Talos {each.mark.version} {each.mark.schematic[:12]}"
+            if each.mark
+            else "not created by talops"
+        )
         clones = f"  linked clones: {', '.join(map(str, each.clones))}" if each.clones else ""
         typer.echo(f"{each.host}\t{each.vm_id}\t{each.name}\t{holds}{clones}")
     if not found:
-        note("no template that these credentials may see (a token without VM.Audit sees none)")
+        note("no templates visible to these credentials (requires VM.Audit)")
 
 
 def _as_dict(each: Template) -> dict[str, object]:
@@ -139,11 +150,11 @@ def remove(
     name: Annotated[str, typer.Argument(help="Name or VMID of the template.")],
     directory: Directory = None,
     host: Annotated[
-        list[str] | None, typer.Option("--host", help="Only on this host; repeatable.")
+        list[str] | None, typer.Option("--host", help="Proxmox host; repeatable (default: all).")
     ] = None,
     user: User = None,
 ) -> None:
-    """Remove a template that talops made, unless the disks of VMs stand on it."""
+    """Remove a template that talops created, unless linked clones use it."""
     from talops.cli.host.access import access_to, place_of
 
     for each in asyncio.run(_remove(access_to(place_of(directory), user), name, host)):
@@ -162,7 +173,7 @@ async def _remove(access: Access, name: str, hosts: list[str] | None) -> list[Te
         if not fitting:
             there = ", ".join(f"{t.name} ({t.vm_id})" for t in every) or "none"
             raise TalopsError(
-                f"no template {name!r} that these credentials may see; there are: {there}",
+                f"no template {name!r} visible to these credentials; existing templates: {there}",
                 where=access.endpoint,
                 hint="talops template list",
             )

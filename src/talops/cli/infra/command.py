@@ -1,4 +1,4 @@
-"""What every `infra` command takes, spelt once: a command says only what it takes besides."""
+"""The options of all `infra` commands; a command declares only its own."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 Layers = Annotated[
     list[str] | None,
-    typer.Option("--layer", help="Work on this layer (repeat for more); default: all, in order."),
+    typer.Option("--layer", help="Only this layer; repeatable (default: all, in order)."),
 ]
 Tofu = Annotated[
-    str | None, typer.Option("--tofu", help="Use this engine: tofu, terraform, or its path.")
+    str | None, typer.Option("--tofu", help="Engine to run: tofu, terraform, or a path.")
 ]
 _COMMON: dict[str, Any] = {"directory": Directory, "layer": Layers, "tofu": Tofu}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The common part of a command line; `extra` stood after `--`."""
+    """The common part of a command line; `extra` are the arguments after `--`."""
 
     directory: Path
     layers: list[str] | None
@@ -42,11 +42,11 @@ class Asked:
         return self.output is Format.JSON
 
     def run(self) -> AbstractContextManager[Context]:
-        """Its progress goes where the user looks for it: as JSON lines, if those are the result."""
+        """Progress goes to stderr, or to stdout as JSON lines if those are the result."""
         return self._context(self.output)
 
     def quietly(self) -> AbstractContextManager[Context]:
-        """For commands whose result is a document of its own."""
+        """For commands whose result is a document."""
         return self._context(Format.TEXT)
 
     def _context(self, output: Format) -> AbstractContextManager[Context]:
@@ -58,7 +58,7 @@ class Asked:
 def command(
     app: typer.Typer, name: str | None = None, *, extra: bool = False, output: bool = True
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """`extra`: arguments after `--` go to the engine. `output`: there is a result to print."""
+    """`extra`: pass arguments after `--` to the engine. `output`: the command prints a result."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         def call(ctx: typer.Context, **given: Any) -> None:
@@ -82,7 +82,7 @@ def command(
 
 
 def _signature(function: Callable[..., None], common: dict[str, Any]) -> inspect.Signature:
-    """The command's own parameters first, as in its usage line; then those of all commands."""
+    """The parameters of the command first, as in its usage line; then the common ones."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     hints = get_type_hints(function, include_extras=True)
     own = [

@@ -23,7 +23,11 @@ app = typer.Typer(
 )
 Parallelism = Annotated[
     int | None,
-    typer.Option("--parallelism", min=1, help="Resources at once; default: 10, creating VMs: 4."),
+    typer.Option(
+        "--parallelism",
+        min=1,
+        help="Concurrent resource operations (default: 10, or 4 while creating VMs).",
+    ),
 ]
 
 
@@ -43,13 +47,13 @@ def init(asked: Asked) -> None:
 
 @command(app, extra=True)
 def plan(asked: Asked) -> None:
-    """Save a plan for each layer and show what it would do; exit 2 if it would do anything."""
+    """Save and show a plan for each layer; exit 2 if there are changes."""
     from talops.cli.infra.runs import plan_layers
 
     with asked.run() as run:
         changed = asyncio.run(plan_layers(run, asked.extra))
     if changed:
-        note(f"plans are saved for: {', '.join(changed)}; next: talops infra apply")
+        note(f"saved plans: {', '.join(changed)}; next: talops infra apply")
         raise typer.Exit(DifferencesFoundError.exit_code)
 
 
@@ -60,7 +64,7 @@ def apply(
     allow_destroy: AllowDestroy = None,
     parallelism: Parallelism = None,
 ) -> None:
-    """Apply the saved plans, and only those; then prove that nothing is left to do."""
+    """Apply the saved plans, then check that no changes are left."""
     from talops.cli.infra.runs import apply_saved
 
     with asked.run() as run:
@@ -75,7 +79,7 @@ def apply_auto(
     allow_destroy: AllowDestroy = None,
     parallelism: Parallelism = None,
 ) -> None:
-    """Plan and apply each layer in one go, with the same judgement and the same final check."""
+    """Plan and apply each layer in one step, with the same checks."""
     from talops.cli.infra.runs import apply_layers
 
     with asked.run() as run:
@@ -88,10 +92,10 @@ def destroy(
     asked: Asked,
     allow_destroy: AllowDestroy = None,
     everything: Annotated[
-        bool, typer.Option("--everything", help="All of it may go, without naming each VM.")
+        bool, typer.Option("--everything", help="Allow all VMs to be destroyed.")
     ] = False,
 ) -> None:
-    """Destroy what the layers made, the last layer first."""
+    """Destroy the resources of the layers, the last layer first."""
     from talops.cli.infra.context import Order
     from talops.cli.infra.runs import destroy_layers
     from talops.tofu.policy import Policy
@@ -103,7 +107,7 @@ def destroy(
 
 @command(app)
 def output(asked: Asked) -> None:
-    """Show the outputs of the layers; sensitive ones only with -o json."""
+    """Show the outputs of the layers; sensitive values only with -o json."""
     with asked.quietly() as run:
         found = {each.name: asyncio.run(run.engine(each).output()) for each in run.layers}
     if asked.json:
@@ -118,7 +122,7 @@ def output(asked: Asked) -> None:
 
 @command(app, "state-list", extra=True)
 def state_list(asked: Asked) -> None:
-    """List what the state of each layer holds."""
+    """List the resources in the state of each layer."""
     with asked.quietly() as run:
         found = {
             each.name: asyncio.run(run.engine(each).state_list(asked.extra)) for each in run.layers
@@ -135,16 +139,16 @@ def state_list(asked: Asked) -> None:
 @command(app, "force-unlock", output=False)
 def force_unlock(
     asked: Asked,
-    lock: Annotated[str, typer.Argument(metavar="LOCK_ID", help="As the error message names it.")],
+    lock: Annotated[str, typer.Argument(metavar="LOCK_ID", help="Lock id from the error message.")],
 ) -> None:
-    """Release the lock that a killed run left behind."""
+    """Release the lock of an interrupted run."""
     with asked.quietly() as run:
         asyncio.run(run.engine(_only(run, "force-unlock")).force_unlock(lock))
 
 
 @command(app)
 def validate(asked: Asked) -> None:
-    """Check the files of the layers without touching anything."""
+    """Validate the files of the layers; change nothing."""
     from talops.cli.infra.runs import validate_layers
 
     with asked.quietly() as run:
@@ -170,7 +174,7 @@ def fmt(asked: Asked) -> None:
 
 @command(app, "fmt-check", output=False)
 def fmt_check(asked: Asked) -> None:
-    """Name the files that are not formatted; exit 2 if there are any."""
+    """List files that are not formatted and change nothing; exit 2 if any."""
     if _format(asked, check=True):
         raise typer.Exit(DifferencesFoundError.exit_code)
 
@@ -185,7 +189,7 @@ def secrets_edit(directory: Directory = None) -> None:
 
 @command(app, extra=True)
 def refresh(asked: Asked) -> None:
-    """Bring the state up to date with the world; the world itself is not changed."""
+    """Update the state to match real resources; no resource is changed."""
     with asked.run() as run:
         for each in run.layers:
             asyncio.run(run.engine(each).refresh(asked.extra))
@@ -194,10 +198,12 @@ def refresh(asked: Asked) -> None:
 @command(app, "import", extra=True)
 def import_(
     asked: Asked,
-    address: Annotated[str, typer.Argument(help="Where it belongs in the configuration.")],
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="For a VM: NODE/VMID.")],
+    address: Annotated[str, typer.Argument(help="Address of the resource in the configuration.")],
+    identifier: Annotated[
+        str, typer.Argument(metavar="ID", help="Id of the existing resource; for a VM: NODE/VMID.")
+    ],
 ) -> None:
-    """Take something that exists into the state of one layer."""
+    """Import an existing resource into the state of one layer."""
     with asked.run() as run:
         engine = run.engine(_only(run, "import"))
         asyncio.run(engine.import_resource(address, identifier, asked.extra))
@@ -231,5 +237,7 @@ def _format(asked: Asked, *, check: bool) -> bool:
 def _only(run: Context, verb: str) -> Any:
     if len(run.layers) != 1:
         names = ", ".join(layer.name for layer in run.layers)
-        raise TalopsError(f"{verb} works on one layer", hint=f"add --layer with one of: {names}")
+        raise TalopsError(
+            f"{verb} requires exactly one layer", hint=f"add --layer with one of: {names}"
+        )
     return run.layers[0]

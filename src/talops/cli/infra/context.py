@@ -29,12 +29,12 @@ FOLDER = Path(access.HOME)
 
 
 async def nobody(_: Batch) -> None:
-    """For plans that are only looked at, and for what is destroyed: nobody comes back."""
+    """For plans that are only shown and for destroys: no nodes come back to wait for."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the command line asks for, whatever the layer."""
+    """The options of the command line, the same for all layers."""
 
     policy: Policy = field(default_factory=Policy)
     healthy: Healthy = nobody
@@ -83,7 +83,7 @@ def context(
     output: Format,
     program: str | None = None,
 ) -> Iterator[Context]:
-    """The chosen layers with everything at hand; progress is shown while inside."""
+    """The chosen layers with all they need; shows progress inside the context."""
     from talops.cli.infra.view import open_view
     from talops.cli.tools.progress import progress
     from talops.inventory.encryption import passphrase_at_hand
@@ -103,7 +103,7 @@ def context(
 
 
 def inventory_of(root: Path) -> Cluster | None:
-    """Layers may also be worked on without an inventory beside them."""
+    """Layers can also be used without an inventory."""
     from talops.inventory.load import CLUSTER_FILE, load
 
     return load(root).require() if (root / CLUSTER_FILE).exists() else None
@@ -114,7 +114,7 @@ def credentials_of(cluster: Cluster | None, root: Path) -> Mapping[str, Secret]:
 
 
 async def read_credentials(cluster: Cluster | None, root: Path) -> Mapping[str, Secret]:
-    """From the encrypted file; what stands in an ignored cluster.yaml comes first."""
+    """From the encrypted file; values in a Git-ignored cluster.yaml take precedence."""
     from talops.secrets.vault import FILE, Vault
 
     kept: Mapping[str, Secret] = {}

@@ -1,4 +1,4 @@
-"""Between two batches of restarts of `talops infra`: wait for the cluster, if there is one."""
+"""`talops infra` waits for a healthy cluster between two batches of restarts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def health_of(run: Context) -> Healthy:
-    """Nothing to wait for where there is no inventory, or no cluster yet."""
+    """Without an inventory or a cluster, there is nothing to wait for."""
     from talops.machineconfig.places import find_secrets
     from talops.tofu.apply import no_wait
 

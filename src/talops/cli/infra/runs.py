@@ -1,4 +1,4 @@
-"""The `infra` commands that go through several layers."""
+"""The `infra` commands that run several layers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 async def plan_layers(run: Context, extra: Sequence[str]) -> list[str]:
-    """Plan each layer; the names of those with something to do. An empty plan is not kept."""
+    """Plan each layer; returns the layers with changes. An empty plan is not saved."""
     changed: list[str] = []
     for layer in run.layers:
         saved = run.saved(layer)
@@ -36,11 +36,11 @@ async def plan_layers(run: Context, extra: Sequence[str]) -> list[str]:
 
 
 async def apply_saved(run: Context, order: Order) -> None:
-    """Apply every plan that was saved."""
+    """Apply all saved plans."""
     ready = [layer for layer in run.layers if run.saved(layer).exists()]
     if not ready:
         names = ", ".join(layer.name for layer in run.layers)
-        raise TalopsError("there is no saved plan", where=names, hint="talops infra plan")
+        raise TalopsError("no saved plan exists", where=names, hint="talops infra plan")
     for layer in ready:
         await _apply(run, layer, order)
 
@@ -52,7 +52,7 @@ async def apply_layers(run: Context, order: Order) -> None:
             if await run.engine(layer).plan(saved, extra=order.extra):
                 await _apply(run, layer, replace(order, extra=()))
             else:
-                note(f"{layer.name}: nothing to do")
+                note(f"{layer.name}: no changes")
 
 
 async def _apply(run: Context, layer: Layer, order: Order) -> None:
@@ -61,7 +61,7 @@ async def _apply(run: Context, layer: Layer, order: Order) -> None:
     try:
         with copies_around(run.root, run.cluster):
             await applier.apply(saved)
-    except RefusedError:  # nothing was touched: the plan is good for a run that names what may go
+    except RefusedError:  # nothing was changed: a run that allows the destroys can use this plan
         raise
     except BaseException:
         saved.unlink(missing_ok=True)
@@ -72,14 +72,14 @@ async def _apply(run: Context, layer: Layer, order: Order) -> None:
 
 
 async def _check_outputs(run: Context, layer: Layer) -> None:
-    """The contract with everything that reads the outputs."""
+    """Check the contract with the readers of the outputs."""
     if run.cluster is None or layer.name != f"02-platforms/{run.cluster.name}":
         return
     found = await run.engine(layer).output()
     wrong = output_differences(found, expected_outputs(run.cluster))
     if wrong:
         raise DifferencesFoundError(
-            "the outputs are not what the inventory says: " + "; ".join(wrong),
+            "the outputs do not match the inventory: " + "; ".join(wrong),
             where=layer.name,
             hint="talops configure",
         )

@@ -1,4 +1,4 @@
-"""How a run of OpenTofu looks: a live line per resource on a terminal, plain lines elsewhere."""
+"""The view of an OpenTofu run: a live line per resource on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DOING = {
     "delete": "destroying",
     "replace": "replacing",
     "read": "reading",
-    "forget": "forgetting",
+    "forget": "removing from state",
 }
 COLOURS = {"online": "green", "creates": "green", "restarts": "yellow"}
 COUNTED = {
@@ -64,13 +64,13 @@ def open_view(*, json: bool, out: TextIO, err: TextIO) -> Iterator[Emit]:
         from rich.live import Live
 
         view = Rich(Console(file=err, highlight=False))
-        # Drawn anew by itself, so that the clock of each resource goes on between two events.
+        # Live refreshes in the background, so that durations advance between two events.
         with Live(get_renderable=view.now, console=view.console, transient=True):
             yield view
 
 
 class Plain:
-    """One line per thing worth a line."""
+    """Print one line per notable event."""
 
     def __init__(self, err: TextIO) -> None:
         self._err = err
@@ -82,7 +82,7 @@ class Plain:
 
 
 class Rich:
-    """What is going on now at the bottom; what is over above it."""
+    """Running operations at the bottom, finished ones above."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -113,7 +113,7 @@ class Rich:
             self.console.print(line.replace(event.address, short(event.address)), markup=False)
 
     def now(self) -> Table:
-        """What is going on at this moment, and for how long."""
+        """The running operations and their durations."""
         from rich.table import Table
 
         grid = Table.grid(padding=(0, 2))
@@ -132,7 +132,7 @@ def lines(event: Event) -> list[str]:  # noqa: C901, PLR0911, PLR0912  (one answ
             return [f"{layer}: {step} …"]
         case LayerDone(layer, step, seconds):
             return [f"{layer}: {step} done in {duration(seconds)}"]
-        case ResourceChange(action="read"):  # data sources: what they found shows in the plan
+        case ResourceChange(action="read"):  # data sources: their results show in the plan
             return []
         case ResourceChange(_, address, action, "start"):
             return [f"  {DOING.get(action, action)} {address}"]
@@ -141,7 +141,7 @@ def lines(event: Event) -> list[str]:  # noqa: C901, PLR0911, PLR0912  (one answ
         case ResourceChange(_, address, action, "error", seconds):
             return [f"  ✗ {action} {address} ({duration(seconds)})"]
         case ResourceDrifted(_, address, "delete"):
-            return [f"  {address} is gone: it was deleted outside"]
+            return [f"  {address} was deleted outside of OpenTofu"]
         case ChangeSummary(_, operation, add, change, remove):
             words = COUNTED["plan" if operation == "plan" else "done"]
             return [f"  {operation}: {add} {words[0]}, {change} {words[1]}, {remove} {words[2]}"]
@@ -153,16 +153,16 @@ def lines(event: Event) -> list[str]:  # noqa: C901, PLR0911, PLR0912  (one answ
         case BatchStarted(layer, number, total, names, reason):
             return [f"{layer}: step {number} of {total}: {', '.join(names)} ({reason})"]
         case Interrupted(layer):
-            return [f"{layer}: interrupted; what has begun is finished first (again: stop at once)"]
+            return [f"{layer}: interrupted; waiting for running operations (again: stop now)"]
         case Retrying(layer, attempt, reason):
-            return [f"{layer}: trying again ({attempt}): {reason}"]
+            return [f"{layer}: retrying ({attempt}): {reason}"]
         case Note(message):
             return [f"  {message}"]
     return []
 
 
 def table(event: PlanJudged) -> Table:
-    """The verdict, the harshest first."""
+    """The effects of the plan, the most severe first."""
     from rich.table import Table
     from rich.text import Text
 
@@ -176,7 +176,7 @@ def table(event: PlanJudged) -> Table:
 
 
 def because(change: dict[str, Any]) -> str:
-    """The attributes behind the effect; for a creation, what is new."""
+    """The attributes that cause the effect; for a creation, why it is new."""
     told = ", ".join(cause["change"] for cause in change["causes"])
     found = _KIND.search(change["address"])
     kind = found[2].replace("_", " ") if found else change["address"]

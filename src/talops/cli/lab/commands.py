@@ -1,4 +1,4 @@
-"""`talops lab …`: a Proxmox, an Image Factory and more, on loopback, for trying things out."""
+"""`talops lab …`: simulated Proxmox hosts, Image Factory and more on loopback, for tests."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from talops.lab.tools import LabTools
 
 LabDirectory = Annotated[
-    Path, typer.Option("--dir", help="The lab's directory; it keeps everything there.")
+    Path, typer.Option("--dir", help="Directory of the lab; all its files are there.")
 ]
 HERE = Path(".talops/lab")
 
 
 def register(root: typer.Typer) -> None:
-    lab = typer.Typer(help="An embedded Proxmox to try things on.", no_args_is_help=True)
+    lab = typer.Typer(help="Run a simulated Proxmox for tests.", no_args_is_help=True)
     lab.command("start")(start)
     lab.command("proxmox")(proxmox)
     lab.command("status")(status)
     lab.command("stop")(stop)
     lab.command("reset")(reset)
-    fault = typer.Typer(help="Make things go wrong on purpose.", no_args_is_help=True)
+    fault = typer.Typer(help="Inject faults into the lab.", no_args_is_help=True)
     fault.command("add")(fault_add)
     fault.command("list")(fault_list)
     fault.command("clear")(fault_clear)
@@ -55,26 +55,28 @@ def _client(directory: Path) -> LabClient:
     return LabClient(_layout(directory))
 
 
-Detach = Annotated[bool, typer.Option("--detach", help="Leave it running, and return.")]
+Detach = Annotated[bool, typer.Option("--detach", help="Start it in the background and return.")]
 Spec = Annotated[
-    Path | None, typer.Option("--spec", help="Hosts, nodes, storages and devices, as JSON.")
+    Path | None,
+    typer.Option("--spec", help="JSON file that describes hosts, nodes, storages and devices."),
 ]
 Hosts = Annotated[
-    list[str] | None, typer.Option("--host", help="A standalone Proxmox host; may be repeated.")
+    list[str] | None, typer.Option("--host", help="Name of a standalone Proxmox host; repeatable.")
 ]
 Nodes = Annotated[
-    str | None, typer.Option("--nodes", help="A Proxmox cluster of these nodes: a,b,c.")
+    str | None, typer.Option("--nodes", help="Nodes of a Proxmox cluster: a,b,c; repeatable.")
 ]
 Nas = Annotated[
-    str | None, typer.Option("--truenas", help="Version of the TrueNAS, like 24.10 or 25.04.")
+    str | None,
+    typer.Option("--truenas", help="Version of the simulated TrueNAS, like 24.10 or 25.04."),
 ]
 Pace = Annotated[
     float | None,
-    typer.Option("--pace", help="Seconds that each step of a task takes; default: 0.1."),
+    typer.Option("--pace", help="Duration of each step of a task (default: 0.1)."),
 ]
 Discovery = Annotated[
     bool,
-    typer.Option("--discovery/--no-discovery", help="Give the nodes a discovery service."),
+    typer.Option("--discovery/--no-discovery", help="Run a discovery service for the nodes."),
 ]
 
 
@@ -89,7 +91,7 @@ def start(
     discovery: Discovery = True,
     output: Output = Format.TEXT,
 ) -> None:
-    """Start a lab and print how to reach it."""
+    """Start a lab with running Talos nodes and print its addresses."""
     wanted = _spec(spec, host or [], nodes, pace, truenas, discovery=discovery)
     _start("start", directory, wanted, output, detach=detach)
 
@@ -103,7 +105,7 @@ def proxmox(
     pace: Pace = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Start a lab of Proxmox, Image Factory and TrueNAS: VMs run, with nothing inside them."""
+    """Start a lab of Proxmox, Image Factory and TrueNAS; its VMs are empty."""
     _start("proxmox", directory, _spec(spec, host or [], nodes, pace), output, detach=detach)
 
 
@@ -164,14 +166,14 @@ async def _serve(verb: str, directory: Path, spec: LabSpec | None, output: Forma
 
 
 def _start_detached(verb: str, directory: Path, spec: LabSpec | None) -> dict[str, Any]:
-    """The same command in a session of its own; its output goes to the lab's log."""
+    """Run the same command in a session of its own, with its output in the lab's log."""
     from talops.files import PRIVATE, make_private_directory, write_atomic
     from talops.lab.world import need_stopped
 
     layout = _layout(directory)
     make_private_directory(layout.root)
     need_stopped(layout)
-    asyncio.run(_tools(verb))  # here, where a download or a build can show its progress
+    asyncio.run(_tools(verb))  # in the foreground, which shows the progress of downloads and builds
     command = [sys.executable, "-m", "talops", "lab", verb, "--dir", str(layout.root)]
     if spec:
         path = layout.root / "spec.json"
@@ -195,7 +197,7 @@ def _start_detached(verb: str, directory: Path, spec: LabSpec | None) -> dict[st
 
 
 def _last_words(log: Path, start: int) -> str:
-    """The error that a lab in the background ended with."""
+    """The error that ended a lab in the background."""
     with log.open("rb") as file:
         file.seek(start)
         text = file.read().decode(errors="replace")
@@ -245,7 +247,7 @@ def stop(directory: LabDirectory = HERE) -> None:
 
 
 def reset(directory: LabDirectory = HERE) -> None:
-    """Forget all VMs, files, users and changes; keep addresses and passwords."""
+    """Delete all VMs, files and users; keep addresses and passwords."""
     _client(directory).call("POST", "/reset")
     note("lab reset")
 
@@ -259,7 +261,7 @@ def fault_add(
     directory: LabDirectory = HERE,
     output: Output = Format.TEXT,
 ) -> None:
-    """Add a fault; see docs/lab.md for kinds and keys."""
+    """Add a fault; docs/lab.md lists kinds and keys."""
     rule = {"kind": kind, **dict(_setting(text) for text in settings or [])}
     added = _client(directory).call("POST", "/faults", rule)
     if output is Format.JSON:
@@ -278,7 +280,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def fault_list(directory: LabDirectory = HERE, output: Output = Format.TEXT) -> None:
-    """List the faults in force and how often each was met."""
+    """List the active faults and how often each was triggered."""
     faults = _client(directory).call("GET", "/faults")
     if output is Format.JSON:
         print_json(faults)
@@ -288,9 +290,9 @@ def fault_list(directory: LabDirectory = HERE, output: Output = Format.TEXT) -> 
 
 
 def fault_clear(
-    fault: Annotated[str | None, typer.Argument(help="One fault's id; all if left out.")] = None,
+    fault: Annotated[str | None, typer.Argument(help="Id of the fault (default: all).")] = None,
     directory: LabDirectory = HERE,
 ) -> None:
-    """Take faults back (those in faults.json go by editing that file)."""
+    """Remove faults; to remove those in faults.json, edit that file."""
     removed = _client(directory).call("DELETE", f"/faults/{fault}" if fault else "/faults")
     note(f"{removed['removed']} faults removed")

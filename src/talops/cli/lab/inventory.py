@@ -1,4 +1,4 @@
-"""`talops lab inventory` and `talops lab env`: everything that makes an inventory fit a lab."""
+"""`talops lab inventory` and `talops lab env`: an inventory and an environment for the lab."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from talops.cli.output import note
 if TYPE_CHECKING:
     from talops.cli.secrets.context import Context
 
-LabDirectory = Annotated[Path, typer.Option("--dir", help="The lab's directory.")]
+LabDirectory = Annotated[Path, typer.Option("--dir", help="Directory of the lab.")]
 HERE = Path(".talops/lab")
 CA_FILE = "lab-ca.pem"
 
@@ -25,7 +25,7 @@ def add_to(lab: typer.Typer) -> None:
 
 
 def env(lab: LabDirectory = HERE) -> None:
-    """Print shell lines that make tofu use the lab's provider: eval "$(talops lab env)"."""
+    """Print the environment for tofu in the lab: eval "$(talops lab env)"."""
     details = _details(lab)
     typer.echo(f"export TF_CLI_CONFIG_FILE={shlex.quote(details['provider']['cli_config'])}")
 
@@ -34,20 +34,26 @@ def inventory(
     directory: Directory = None,
     lab: LabDirectory = HERE,
     name: Annotated[str, typer.Option("--name", help="Name of the cluster.")] = "demo",
-    control_planes: Annotated[int, typer.Option(min=1, max=9, help="1, 3 or 5.")] = 3,
-    workers: Annotated[int, typer.Option(min=0, max=200, help="Ordinary workers.")] = 2,
-    gpu_workers: Annotated[int, typer.Option(min=0, max=1, help="Workers with a GPU.")] = 0,
+    control_planes: Annotated[
+        int, typer.Option(min=1, max=9, help="Number of control planes: 1, 3 or 5.")
+    ] = 3,
+    workers: Annotated[
+        int, typer.Option(min=0, max=200, help="Number of workers without a GPU.")
+    ] = 2,
+    gpu_workers: Annotated[
+        int, typer.Option(min=0, max=1, help="Number of workers with a GPU.")
+    ] = 0,
     subnet: Annotated[
-        int, typer.Option(min=16, max=255, help="Third number of the nodes' network.")
+        int, typer.Option(min=16, max=255, help="Third octet of the node network.")
     ] = 16,
     gitops: Annotated[
-        bool, typer.Option("--gitops", help="Follow the lab's Git repository lab/home.")
+        bool, typer.Option("--gitops", help="Use Flux with the lab's Git repository lab/home.")
     ] = False,
     truenas: Annotated[
-        bool, typer.Option("--truenas", help="Datasets on the lab's TrueNAS.")
+        bool, typer.Option("--truenas", help="Number of datasets on the lab's TrueNAS.")
     ] = False,
 ) -> None:
-    """Write an inventory whose nodes live in the running lab, and its credentials, encrypted."""
+    """Write an inventory for the running lab, with encrypted credentials."""
     from talops.cli.secrets.context import with_context
     from talops.files import write_atomic
     from talops.lab.sample import LabInventory
@@ -58,7 +64,7 @@ def inventory(
     files = wanted.files(details, gitops=gitops, truenas=truenas)
     for file, text in files.items():
         if (directory / file).exists():
-            note(f"kept  {file} (already there)")
+            note(f"kept  {file} (exists)")
             continue
         write_atomic(directory / file, text)
         typer.echo(f"wrote {file}")

@@ -1,4 +1,4 @@
-"""The real programs behind a lab: found, fetched or built, with progress."""
+"""Find, download or build the real programs that a lab runs, with progress."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
 
 async def lab_tools() -> LabTools:
-    """The provider now, so that `infra init` finds it; etcd and kube-apiserver when a node needs
-    them.
-    """
+    """Provide the provider now, for `infra init`; etcd and kube-apiserver on first use."""
     from talops.cli.tools.progress import progress
     from talops.lab.tools import LabTools, Provider
     from talops.toolchain.catalog import PROVIDER

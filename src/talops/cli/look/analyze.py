@@ -1,4 +1,4 @@
-"""talops analyze: what fails with what."""
+"""talops analyze: the effects of failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def register(root: typer.Typer) -> None:
 
 
 def analyze(directory: Directory = None, output: Output = Format.TEXT) -> None:
-    """Say what the failure of each host and node would take down: etcd, the API, GPUs, cores."""
+    """Show what you lose if a host or node fails."""
     from talops.app import analysis
     from talops.cli.look.inventory_errors import load_or_report
 
@@ -31,7 +31,9 @@ def analyze(directory: Directory = None, output: Output = Format.TEXT) -> None:
         print_json({"version": 1, "cluster": cluster.name, **found.as_dict()})
         return
     console().print(_table(found))
-    typer.echo(f"\n{found.spare} of {found.losses[0].etcd_all} control planes may fail at once.")
+    typer.echo(
+        f"\n{found.spare} of {found.losses[0].etcd_all} control planes can fail at the same time."
+    )
     for weakness in found.weaknesses:
         typer.echo(f"! {weakness.what}\n  next: {weakness.hint}")
 
@@ -40,7 +42,7 @@ def _table(found: Analysis) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    for title in ("failing", "takes down", "etcd left", "API", "GPUs lost", "cores lost"):
+    for title in ("failing", "also lost", "etcd left", "API", "GPUs lost", "cores lost"):
         table.add_column(title)
     for loss in found.losses:
         table.add_row(*_cells(loss))

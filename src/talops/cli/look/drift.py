@@ -1,4 +1,4 @@
-"""talops drift: what is, beside what the inventory says."""
+"""talops drift: compare the real cluster with the inventory."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def register(root: typer.Typer) -> None:
 def drift(
     directory: Directory = None,
     layer: Annotated[
-        list[Layer] | None, typer.Option("--layer", help="Look at this layer alone; repeatable.")
+        list[Layer] | None, typer.Option("--layer", help="Only this layer; repeatable.")
     ] = None,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Repair what disturbs nobody, then look again.")
+        bool, typer.Option("--fix", help="Apply non-disruptive fixes, then check again.")
     ] = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Compare inventory, files, Proxmox, TrueNAS, Talos and Kubernetes; exit 2 on a difference."""
+    """Compare the real cluster with the inventory; exit 2 on differences."""
     from talops.app.drift.repair import repairable
     from talops.cli.site import site_of
 
@@ -66,7 +66,7 @@ def _look(site: Site, wanted: Sequence[str]) -> list[LayerDrift]:
 
     redact = Redactor(site.credentials.values())
     secrets = SecretsFile(site, redact.learn)
-    # A plan beside a running `up` would compare with a world that is just being changed.
+    # A plan during a running `up` would compare with resources that are being changed.
     holder = Holder.myself("drift", "drift", site.root)
     with local_lock(site.root / ".talops" / "lock", holder):
         found = asyncio.run(look(site, secrets, lambda _: None, redact.learn, wanted))
@@ -110,10 +110,10 @@ def _show(results: Sequence[LayerDrift], output: Format) -> None:
     unread = [result.layer for result in results if result.unread]
     looked_at = ", ".join(result.layer for result in results)
     verdict = "1 difference" if count == 1 else f"{count} differences"
-    nothing = "no difference seen" if unread else "no difference"
+    nothing = "no differences found" if unread else "no differences"
     typer.echo(f"{verdict if count else nothing} ({looked_at})")
     if unread:
-        note(f"not everything could be read: {', '.join(unread)}")
+        note(f"some layers could not be read: {', '.join(unread)}")
 
 
 def _lines(found: Difference) -> list[str]:

@@ -1,4 +1,4 @@
-"""Checks that only the command line can set up, because they open something of their own.
+"""Checks that only the command line can set up, because they open connections of their own.
 
 `outside_checks` is the list that `talops preflight` and `talops up` share: a client that brings
 checks of its own (states, Proxmox hosts) adds them here.
@@ -27,7 +27,7 @@ def ground_of(site: Site, learn: Callable[..., None]) -> Ground:
 
 
 def outside_checks(site: Site, *, strict: bool) -> list[Check]:
-    """`strict`: a held state lock refuses; a run that continues a killed one meets its own."""
+    """`strict`: a held state lock is an error; not so for a run that continues its own."""
     return [*_state_checks(site, strict=strict), *_host_checks(site, strict=strict)]
 
 
@@ -53,7 +53,7 @@ def _state_checks(site: Site, *, strict: bool) -> list[Check]:
     def backend() -> StateBackend:
         return backend_of(site.cluster, site.root, site.credentials)
 
-    # The run lock is no state: whoever runs this check has it.
+    # The run lock is not a state: the process that runs this check holds it.
     mine = frozenset({lock_name(site.cluster.name)})
     return [Check("state", lambda: state.look(backend, strict=strict, leave_out=mine))]
 

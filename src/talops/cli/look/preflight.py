@@ -1,4 +1,4 @@
-"""talops preflight: everything that would stop a run, before one is started."""
+"""talops preflight: check the requirements of a run before it starts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def register(root: typer.Typer) -> None:
 
 
 def preflight(directory: Directory = None, output: CheckOutput = CheckFormat.TEXT) -> None:
-    """Look at everything that `up` needs; exit 4 if something is in the way, each with its fix."""
+    """Check all requirements of `up`, with fixes; exit 4 if one fails."""
     from talops.checks.before.basis import Ground
     from talops.cli.look.inventory_errors import load_or_report
     from talops.pipeline.checks import failures, masked, run_checks
@@ -42,7 +42,7 @@ def preflight(directory: Directory = None, output: CheckOutput = CheckFormat.TEX
 
 
 def _checks(ground: Ground, root: Path, redact: Redactor) -> list[Check]:
-    """Without keys or programs the other checks still say what they can."""
+    """Without keys or programs, the other checks still run."""
     from talops.cli.look.outside_checks import ground_of, outside_checks, tool_checks
     from talops.cli.site import site_of
     from talops.pipeline.checks import Check, Finding, from_error

@@ -23,10 +23,12 @@ def register(root: typer.Typer) -> None:
 
 
 def schema(
-    which: Annotated[Which, typer.Argument(help="Which of the two files.")] = Which.CLUSTER,
+    which: Annotated[Which, typer.Argument(help="File to print the schema of.")] = Which.CLUSTER,
     write: Annotated[
         bool,
-        typer.Option("--write", help="Write both to .schema/, where `talops init` points editors."),
+        typer.Option(
+            "--write", help="Write both schemas to .schema/, where the files expect them."
+        ),
     ] = False,
     directory: Directory = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""talops support: a bundle for whoever helps, without secrets."""
+"""talops support: a support bundle without secrets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SECRET_VARIABLE = re.compile(
     r".*(PASSWORD|TOKEN|SECRET|PASSPHRASE|ACCESS_KEY|TICKET|AGE_KEY)", flags=re.IGNORECASE
 )
-# Names and ids may be said aloud; a path to a key is no key.
+# Names, ids and the path of a key are not secret.
 _NO_SECRET = re.compile(r".*(_ID|_USERNAME|_FILE|_USER)", flags=re.IGNORECASE)
 
 
@@ -35,16 +35,19 @@ def register(root: typer.Typer) -> None:
 def support(
     directory: Directory = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write to this file.", show_default="named by time")
+        Path | None,
+        typer.Option("--out", help="File to write.", show_default="named after the current time"),
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", help="How many of the last runs.", min=0)] = 5,
+    runs: Annotated[
+        int, typer.Option("--runs", help="Number of recent runs to include.", min=0)
+    ] = 5,
     patterns_only: Annotated[
         bool,
-        typer.Option("--patterns-only", help="Without keys: look for what looks like a secret."),
+        typer.Option("--patterns-only", help="Without keys: search for patterns of secrets only."),
     ] = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Pack the last runs, versions and inventory; refuses to write if a secret would be in it."""
+    """Pack recent runs, versions and the inventory into a file without secrets."""
     from talops.app.support import cleaned, collect, pack, prove
     from talops.files import PRIVATE, write_atomic
     from talops.pipeline.history import list_runs
@@ -68,16 +71,16 @@ def support(
 
 
 def _known(root: Path) -> dict[str, Secret]:
-    """Everything that must not be in the bundle. Not to know it is no proof of its absence."""
+    """All values that must not be in the bundle; unknown secrets are an error."""
     from talops.cli.secrets.context import with_context
 
     try:
         return with_context(root, lambda context: _opened(context, root))
     except TalopsError as error:
         raise TalopsError(
-            f"the secrets cannot be opened, so nobody can prove that none is in it: {error.what}",
+            f"cannot exclude secrets from the bundle, because they cannot be read: {error.what}",
             where=error.where,
-            hint="give the age key (SOPS_AGE_KEY_FILE), or: talops support --patterns-only",
+            hint="set SOPS_AGE_KEY_FILE to the age key, or run: talops support --patterns-only",
         ) from error
 
 
@@ -100,7 +103,7 @@ async def _opened(context: Context, root: Path) -> dict[str, Secret]:
 
 
 def _client_keys(root: Path) -> dict[str, Secret]:
-    """Of the kubeconfig and the talosconfig that lie in this directory."""
+    """The secrets in the kubeconfig and the talosconfig of this directory."""
     from talops.kube import kubeconfig
     from talops.machineconfig.places import TALOSCONFIG
     from talops.talos import talosconfig

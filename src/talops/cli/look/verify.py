@@ -1,4 +1,4 @@
-"""talops verify: is the cluster what the inventory says?"""
+"""talops verify: check the running cluster against the inventory."""
 
 from __future__ import annotations
 
@@ -29,24 +29,28 @@ def register(root: typer.Typer) -> None:
 def verify(
     directory: Directory = None,
     smoke: Annotated[
-        bool, typer.Option("--smoke", help="Also run a workload, and take it away again.")
+        bool, typer.Option("--smoke", help="Also run a test workload and remove it.")
     ] = False,
     move_vip: Annotated[
-        bool, typer.Option("--move-vip", help="Also reboot the VIP's holder: the VIP must move.")
+        bool,
+        typer.Option("--move-vip", help="Also reboot the node with the VIP; the VIP must move."),
     ] = False,
     wait: Annotated[
-        str, typer.Option("--wait", help="Keep looking this long until all is well, like 10m.")
+        str, typer.Option("--wait", help="Retry failed checks for this long, like 10m.")
     ] = "0s",
     count: Annotated[
-        int, typer.Option("--count", help="All must be well so many times in a row.", min=1)
+        int,
+        typer.Option("--count", help="Number of times in a row that all checks must pass.", min=1),
     ] = 1,
-    interval: Annotated[str, typer.Option("--interval", help="Time between two looks.")] = "5s",
+    interval: Annotated[
+        str, typer.Option("--interval", help="Time between two rounds of checks.")
+    ] = "5s",
     watch: Annotated[
-        bool, typer.Option("--watch", help="Look until interrupted; print what changes.")
+        bool, typer.Option("--watch", help="Repeat until interrupted and print changes.")
     ] = False,
     output: CheckOutput = CheckFormat.TEXT,
 ) -> None:
-    """Compare the running cluster with the inventory; only reads, unless a flag asks for more."""
+    """Check the running cluster against the inventory; read-only by default."""
     from talops.cli.site import site_of
     from talops.pipeline.checks import failures, settled
 
@@ -68,19 +72,19 @@ def verify(
 
 
 def _require_cluster(site: Site) -> None:
-    """One answer instead of a dozen findings that all mean the same."""
+    """One error instead of many findings with the same cause."""
     from talops.machineconfig.places import find_secrets
 
     if find_secrets(site.root) is None:
         raise TalopsError(
-            f"cluster {site.cluster.name} was not brought up yet: it has no secrets",
+            f"cluster {site.cluster.name} has not been created yet: it does not have secrets",
             where=str(site.root),
             hint="talops up",
         )
 
 
 def _looks(site: Site, *, smoke: bool, move_vip: bool) -> tuple[Look, Look]:
-    """What only reads, and what a flag may ask for on top of it."""
+    """The read-only checks, and the active ones that flags add."""
     from talops.checks.after.reach import Reach
     from talops.pipeline.checks import masked, run_checks
     from talops.redaction import Redactor
@@ -96,7 +100,7 @@ def _looks(site: Site, *, smoke: bool, move_vip: bool) -> tuple[Look, Look]:
             return masked(await run_checks(verify_checks(reach)), redact)
 
     async def act() -> Sequence[CheckResult]:
-        """One after the other: a workload and a rebooting node would disturb each other."""
+        """In sequence: the workload check fails while a node reboots."""
         checks = active_checks(Reach(site, secrets), run_smoke=smoke, move_vip=move_vip)
         done = [result for check in checks for result in await run_checks([check])]
         return masked(done, redact)
@@ -105,7 +109,7 @@ def _looks(site: Site, *, smoke: bool, move_vip: bool) -> tuple[Look, Look]:
 
 
 def _progress(results: Sequence[CheckResult], passes: int) -> None:
-    """Only where somebody waits: a single look needs no progress."""
+    """Only on a terminal: a single round does not need progress."""
     from talops.pipeline.checks import failures
 
     wrong = failures(results)

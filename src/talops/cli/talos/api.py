@@ -1,4 +1,4 @@
-"""The commands of `talops talos` that talk to nodes."""
+"""The commands of `talops talos` that connect to nodes."""
 
 from __future__ import annotations
 

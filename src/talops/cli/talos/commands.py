@@ -1,4 +1,4 @@
-"""`talops talos`: everything about Talos, each part in a module of its own."""
+"""`talops talos`: Talos secrets, machine configs and nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PARTS = (
 
 
 def register(root: typer.Typer) -> None:
-    app = typer.Typer(no_args_is_help=True, help="Secrets, machine configs and nodes of Talos.")
+    app = typer.Typer(no_args_is_help=True, help="Manage Talos secrets, machine configs and nodes.")
     for part in PARTS:
         import_module(part).add_to(app)
     root.add_typer(app, name="talos")

@@ -1,4 +1,4 @@
-"""`talops talos gen-config` and `validate`: machine configs, made and checked."""
+"""`talops talos gen-config` and `validate`: write and validate machine configs."""
 
 from __future__ import annotations
 
@@ -29,17 +29,19 @@ def gen_config(
     directory: Directory = None,
     secrets: Annotated[
         Path | None,
-        typer.Option("--secrets", help="Use this unencrypted secrets.yaml; - is stdin."),
+        typer.Option(
+            "--secrets", help="Read unencrypted secrets from this secrets.yaml (- for stdin)."
+        ),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit 2 if something would change.")
+        bool, typer.Option("--check", help="Change nothing; exit 2 if a file would change.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite configs that were edited by hand.")
+        bool, typer.Option("--force", help="Overwrite manually edited configs.")
     ] = False,
     output: Output = Format.TEXT,
 ) -> None:
-    """Write every node's machine config, and the talosconfig, to talos/clusterconfig/."""
+    """Write machine configs and the talosconfig to talos/clusterconfig/."""
     from talops.cli.look.inventory_errors import load_or_report
     from talops.cli.talos.secrets import load_bundle
     from talops.site.written_configs import write
@@ -73,10 +75,10 @@ def _refuse_edited(planned: list[Change], *, force: bool) -> None:
     edited = [change.path for change in planned if change.edited]
     if edited and not force:
         raise TalopsError(
-            f"{len(edited)} machine config(s) were edited by hand; nothing was changed",
+            f"{len(edited)} machine config(s) were edited manually; nothing was changed",
             where=", ".join(edited),
-            hint="put the change into a patch in the inventory, "
-            "or lose it: talops talos gen-config --force",
+            hint="add the change to a patch in the inventory, "
+            "or discard it: talops talos gen-config --force",
         )
 
 
@@ -92,13 +94,13 @@ def _report(planned: list[Change], output: Format, *, check: bool) -> None:
 
 
 def validate(
-    files: Annotated[list[Path], typer.Argument(help="Machine configs; - is stdin.")],
+    files: Annotated[list[Path], typer.Argument(help="Machine config files (- for stdin).")],
     contract: Annotated[
-        str | None, typer.Option(help="Talos contract that they must fit, like 1.12.")
+        str | None, typer.Option(help="Talos contract to validate against, like 1.12.")
     ] = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Check machine configs, also for what Talos itself only notices when it is too late."""
+    """Validate machine configs, including errors that Talos finds only at boot."""
     results = [_validated(path, contract) for path in files]
     if output is Format.JSON:
         print_json({"version": 1, "files": results})

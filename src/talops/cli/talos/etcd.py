@@ -1,4 +1,4 @@
-"""`talops talos etcd`: members, status, alarms, and its data."""
+"""`talops talos etcd`: members, status, alarms and data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_to(app: typer.Typer) -> None:
-    etcd = typer.Typer(help="Look at and care for etcd on control planes.", no_args_is_help=True)
+    etcd = typer.Typer(help="Inspect and maintain etcd on control planes.", no_args_is_help=True)
     commands: dict[str, Callable[..., Awaitable[None]]] = {
         "members": members,
         "status": status,
@@ -38,7 +38,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 async def members(session: Session) -> None:
-    """List the members as each node sees them."""
+    """List the etcd members that each node reports."""
     from talops.talos.calls.etcd import member_name
 
     async with session.open(control_planes=True) as nodes:
@@ -67,14 +67,14 @@ async def status(session: Session) -> None:
 
 
 async def alarms(session: Session) -> None:
-    """List raised alarms; no row means none."""
+    """List active alarms; empty if there are no alarms."""
     async with session.open(control_planes=True) as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.etcd.alarms())
     _print_alarms(answers, session, errors)
 
 
 async def disarm(session: Session) -> None:
-    """Take alarms away after their cause is gone."""
+    """Disarm alarms after their cause is fixed."""
     async with session.open(control_planes=True) as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.etcd.disarm())
     _print_alarms(answers, session, errors)
@@ -82,9 +82,9 @@ async def disarm(session: Session) -> None:
 
 async def snapshot(
     session: Session,
-    path: Annotated[Path, typer.Argument(help="Where to write it (mode 0600).")],
+    path: Annotated[Path, typer.Argument(help="File to write (mode 0600).")],
 ) -> None:
-    """Save the database to a file, checked against its own digest."""
+    """Save a snapshot to a file and verify its digest."""
     async with session.open(control_planes=True) as nodes:
         saved = await nodes[0].etcd.snapshot(path)
     rows = [{"path": str(saved.path), "size": saved.size, "sha256": saved.sha256}]
@@ -93,28 +93,28 @@ async def snapshot(
 
 async def recover(
     session: Session,
-    path: Annotated[Path, typer.Argument(help="A snapshot, as `etcd snapshot` wrote it.")],
+    path: Annotated[Path, typer.Argument(help="Snapshot file from `etcd snapshot`.")],
     from_copy: Annotated[
         bool, typer.Option(help="The file is a database copied from a node, without a digest.")
     ] = False,
-    timeout: Annotated[float, typer.Option(help="How many seconds to wait at most.")] = 300,  # noqa: ASYNC109  (a flag)
+    timeout: Annotated[float, typer.Option(help="Maximum time to wait.")] = 300,  # noqa: ASYNC109  (a flag)
 ) -> None:
-    """Found etcd anew from a snapshot, on the one control plane named with --nodes.
+    """Restore etcd from a snapshot, on one control plane named with --nodes.
 
-    All endpoints of the context must be the control planes, answer, and have no etcd data.
+    All control planes must be endpoints of the context, answer, and not have etcd data.
     """
     from talops.talos.recovery import recover_etcd
 
     if len(session.nodes) != 1:
-        raise TalopsError("name one control plane with --nodes: etcd is founded on it")
+        raise TalopsError("name one control plane with --nodes: etcd is restored on it")
     planes = replace(session, nodes=())
     async with session.open() as (target,), planes.open(control_planes=True) as all_:
         await recover_etcd(target, all_, path, timeout=timeout, from_copy=from_copy)
-        note(f"{target.where}: etcd starts from {path}; the other control planes join it")
+        note(f"{target.where}: etcd is restored from {path}; the other control planes join it")
 
 
 async def defrag(session: Session) -> None:
-    """Give unused space back, one node after the other."""
+    """Release unused space, one node after the other."""
     session.named_nodes()
     async with session.open(control_planes=True) as nodes:
         for node in nodes:
@@ -123,7 +123,7 @@ async def defrag(session: Session) -> None:
 
 
 async def forfeit(session: Session) -> None:
-    """Let another member lead."""
+    """Move the leadership to another member."""
     session.named_nodes()
     async with session.open(control_planes=True) as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.etcd.forfeit_leadership())
@@ -132,7 +132,7 @@ async def forfeit(session: Session) -> None:
 
 
 async def leave(session: Session) -> None:
-    """Take nodes out of etcd, one after the other; each wipes its data."""
+    """Remove nodes from etcd, one after the other; each wipes its data."""
     session.named_nodes()
     async with session.open(control_planes=True) as nodes:
         for node in nodes:
@@ -142,9 +142,9 @@ async def leave(session: Session) -> None:
 
 async def remove(
     session: Session,
-    member: Annotated[str, typer.Argument(help="The member's id, as `etcd members` shows it.")],
+    member: Annotated[str, typer.Argument(help="Id of the member, as shown by `etcd members`.")],
 ) -> None:
-    """Remove a member that is gone for good."""
+    """Remove a member whose node is permanently lost."""
     async with session.open(control_planes=True) as nodes:
         await nodes[0].etcd.remove_member(_member_id(member))
     note(f"removed {member}")
@@ -154,7 +154,7 @@ def _member_id(text: str) -> int:
     try:
         return int(text, 16)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no hexadecimal member id") from None
+        raise typer.BadParameter(f"{text!r} is not a hexadecimal member id") from None
 
 
 def _print_alarms(

@@ -1,4 +1,4 @@
-"""What `talops talos` prints: a plain table, JSON or YAML, and which nodes did not answer."""
+"""Output of `talops talos`: a plain table, JSON or YAML, and the nodes that did not answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _THOUSAND = 1000
 async def ask_all(
     nodes: Sequence[Talos], call: Callable[[Talos], Awaitable[T]]
 ) -> tuple[list[tuple[str, T]], list[TalopsError]]:
-    """Every node's answer under its name, and the errors of those that gave none."""
+    """The answer of each node under its name, and the errors of the other nodes."""
     from talops.talos.client import each
 
     good, bad = [], []
@@ -48,7 +48,7 @@ def emit(
     output: Format,
     errors: Sequence[TalopsError] = (),
 ) -> None:
-    """Print the answers; then fail if a node gave none."""
+    """Print the answers; then fail if a node did not answer."""
     if output is Format.JSON:
         print_json([plain(row) for row in rows])
     elif output is Format.YAML:
@@ -59,7 +59,7 @@ def emit(
 
 
 def raise_for(errors: Sequence[TalopsError]) -> None:
-    """All errors are shown; the last one decides how the command ends."""
+    """All errors are shown; the last one sets the exit code."""
     for error in errors[:-1]:
         print_error(error)
     if errors:
@@ -90,7 +90,7 @@ def cell(value: Any, column: str = "") -> str:
 
 
 def human(size: float) -> str:
-    """Bytes as disks are sold: 21.5 GB."""
+    """Bytes in decimal units, like disk sizes: 21.5 GB."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < _THOUSAND:
             return f"{size:.3g} {unit}"
@@ -99,7 +99,7 @@ def human(size: float) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses, times and addresses as JSON and YAML know them."""
+    """Dataclasses, times and addresses as JSON and YAML values."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, dict):

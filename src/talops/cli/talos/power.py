@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from talops.waiting import Waiting
 
 Wait = Annotated[bool, typer.Option(help="Wait until the nodes are back and running.")]
-Timeout = Annotated[float, typer.Option(help="How many seconds to wait at most.")]
+Timeout = Annotated[float, typer.Option(help="Maximum time to wait.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -35,7 +35,9 @@ def add_to(app: typer.Typer) -> None:
 
 async def reboot(
     session: Session,
-    powercycle: Annotated[bool, typer.Option(help="Skip kexec, go through the firmware.")] = False,
+    powercycle: Annotated[
+        bool, typer.Option(help="Skip kexec and boot through the firmware.")
+    ] = False,
     wait: Wait = True,
     timeout: Timeout = 600,  # noqa: ASYNC109  (a flag of the command)
 ) -> None:
@@ -53,9 +55,11 @@ async def reboot(
 
 async def shutdown(
     session: Session,
-    force: Annotated[bool, typer.Option(help="Do not drain and stop pods first.")] = False,
+    force: Annotated[
+        bool, typer.Option(help="Do not drain the node and stop its pods first.")
+    ] = False,
 ) -> None:
-    """Shut nodes down."""
+    """Shut down nodes."""
     session.named_nodes()
     async with session.open() as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.machine.shutdown(force=force))
@@ -64,15 +68,15 @@ async def shutdown(
 
 async def reset(
     session: Session,
-    graceful: Annotated[bool, typer.Option(help="Drain and leave etcd first.")] = True,
-    restart: Annotated[bool, typer.Option("--reboot", help="Boot again afterwards.")] = False,
+    graceful: Annotated[bool, typer.Option(help="Drain the node and leave etcd first.")] = True,
+    restart: Annotated[bool, typer.Option("--reboot", help="Reboot after the wipe.")] = False,
     labels: Annotated[
         list[str] | None,
         typer.Option("--label", help="Wipe only this system partition, such as EPHEMERAL."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Wipe nodes. The last control plane needs --no-graceful: nobody is left to leave."""
+    """Wipe nodes; the last control plane requires --no-graceful."""
     session.named_nodes()
     _confirm(f"wipe {', '.join(session.nodes)}", yes=yes)
     async with session.open() as nodes:
@@ -86,7 +90,7 @@ async def reset(
 
 
 async def rollback(session: Session) -> None:
-    """Boot the installation from before the last upgrade."""
+    """Boot the installation before the last upgrade."""
     session.named_nodes()
     async with session.open() as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.machine.rollback())
@@ -95,13 +99,15 @@ async def rollback(session: Session) -> None:
 
 async def upgrade(
     session: Session,
-    image: Annotated[str, typer.Option(help="The installer image with its version.")],
-    stage: Annotated[bool, typer.Option(help="Before 1.13: upgrade at the next boot.")] = False,
-    force: Annotated[bool, typer.Option(help="Do not check etcd first.")] = False,
+    image: Annotated[str, typer.Option(help="Installer image with its tag.")],
+    stage: Annotated[
+        bool, typer.Option(help="Before Talos 1.13: upgrade at the next boot.")
+    ] = False,
+    force: Annotated[bool, typer.Option(help="Skip the etcd health check.")] = False,
     wait: Wait = True,
     timeout: Timeout = 1800,  # noqa: ASYNC109  (a flag of the command)
 ) -> None:
-    """Upgrade Talos on nodes, one after the other; their pods are not drained first."""
+    """Upgrade Talos on nodes, one after the other, without draining them."""
     session.named_nodes()
     async with session.open() as nodes:
         for node in nodes:
@@ -116,7 +122,7 @@ async def upgrade(
 async def kubeconfig(
     session: Session,
     path: Annotated[
-        Path | None, typer.Argument(help="Write it there (mode 0600) instead of stdout.")
+        Path | None, typer.Argument(help="File to write (mode 0600; default: stdout).")
     ] = None,
 ) -> None:
     """Fetch an admin kubeconfig from a control plane."""
@@ -133,11 +139,13 @@ async def kubeconfig(
 
 async def client_config(
     session: Session,
-    path: Annotated[Path, typer.Argument(help="Where to write the talosconfig (mode 0600).")],
-    role: Annotated[list[str] | None, typer.Option(help="Default: os:admin.")] = None,
-    hours: Annotated[int, typer.Option(help="How long the certificate is valid.")] = 8760,
+    path: Annotated[Path, typer.Argument(help="Talosconfig file to write (mode 0600).")],
+    role: Annotated[
+        list[str] | None, typer.Option(help="Roles of the certificate (default: os:admin).")
+    ] = None,
+    hours: Annotated[int, typer.Option(help="Validity of the certificate.")] = 8760,
 ) -> None:
-    """Make a new talosconfig, signed by a control plane."""
+    """Create a talosconfig that is signed by a control plane."""
     from talops.files import PRIVATE, write_atomic
 
     async with session.open(control_planes=True) as nodes:
@@ -162,8 +170,8 @@ def _confirm(what: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise TalopsError(f"refusing to {what} without being asked", hint="add --yes")
-    typer.confirm(f"Really {what}?", abort=True, err=True)
+        raise TalopsError(f"confirmation required to {what}", hint="add --yes")
+    typer.confirm(f"{what[:1].upper()}{what[1:]}?", abort=True, err=True)
 
 
 async def _see_back(node: Talos, before: str, timeout: float) -> None:  # noqa: ASYNC109
@@ -196,7 +204,7 @@ async def _install(node: Talos, image: str, *, stage: bool, force: bool) -> None
         await node.upgrade.legacy(image, stage=stage, force=force)
         return
     if stage:
-        raise TalopsError("--stage is for Talos before 1.13", hint="leave it out")
+        raise TalopsError("--stage is for Talos before 1.13", hint="remove --stage")
     note(f"{name_of(node)}: pulling {image}")
     pulled = await node.upgrade.pull(image)
     async for line in node.upgrade.install(pulled):
@@ -205,7 +213,7 @@ async def _install(node: Talos, image: str, *, stage: bool, force: bool) -> None
 
 
 async def _check_etcd(node: Talos) -> None:
-    """Only a control plane can take etcd's quorum with it."""
+    """Only a control plane can affect the quorum of etcd."""
     from talops.talos import quorum
 
     running = {service.id for service in await node.services.list()}
@@ -220,5 +228,5 @@ def member_address(urls: tuple[str, ...]) -> str:
 
     host = urlsplit(urls[0]).hostname if urls else None
     if not host:
-        raise TalopsError("an etcd member has not started yet", hint="`talops talos etcd members`")
+        raise TalopsError("an etcd member has not started yet", hint="talops talos etcd members")
     return host

@@ -1,4 +1,4 @@
-"""`talops talos get`: any resource of any node, as a table by its own columns."""
+"""`talops talos get`: resources of nodes, as a table with the columns of the kind."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ def add_to(app: typer.Typer) -> None:
 async def get(
     session: Session,
     kind: Annotated[
-        str, typer.Argument(help="A kind such as members, disks, links, or its full type.")
+        str,
+        typer.Argument(help="Kind of resource, such as members, disks or links, or its full type."),
     ],
-    id_: Annotated[str | None, typer.Argument(metavar="ID", help="Only this one.")] = None,
-    namespace: Annotated[str | None, typer.Option(help="Default: the kind's own.")] = None,
+    id_: Annotated[str | None, typer.Argument(metavar="ID", help="Id of one resource.")] = None,
+    namespace: Annotated[
+        str | None, typer.Option(help="Namespace (default: that of the kind).")
+    ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Go on with changes until interrupted.")
+        bool, typer.Option("--watch", "-w", help="Watch for changes until interrupted.")
     ] = False,
 ) -> None:
     """Show the resources of a kind; `get rd` lists the kinds."""
@@ -80,11 +83,11 @@ def as_document(node: str, found: Resource) -> dict[str, Any]:
 
 
 def look_up(data: Any, path: str) -> Any:
-    """The value at a JSON path such as `{.status.ready}` or `{.addresses[*].ip}`; None if none."""
+    """The value at a JSON path such as `{.status.ready}` or `{.addresses[*].ip}`, or None."""
     inner = path.strip().removeprefix("{").removesuffix("}")
     for key, index in _STEP.findall(inner):
         if index == "*":
-            continue  # a step into a list goes into each of its items below
+            continue  # a step into a list applies to each of its items
         if isinstance(data, list):
             data = _item(data, index) if index else [_member(item, key) for item in data]
         else:

@@ -1,4 +1,4 @@
-"""`talops talos schematic`: ids of Image Factory schematics, computed here."""
+"""`talops talos schematic`: compute ids of Image Factory schematics offline."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def schematic(
         list[str] | None, typer.Option("--kernel-arg", help="Kernel argument; repeatable.")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", help="A schematic in YAML; - is stdin.")
+        Path | None, typer.Option("--file", help="YAML file of a schematic (- for stdin).")
     ] = None,
     register: Annotated[
-        bool, typer.Option("--register", help="Also make it known to the Image Factory.")
+        bool, typer.Option("--register", help="Also register the schematic with the Image Factory.")
     ] = False,
     factory: Annotated[
-        str | None, typer.Option(help="Image Factory; that of the inventory if absent.")
+        str | None, typer.Option(help="URL of the Image Factory (default: that of the inventory).")
     ] = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Compute schematic ids offline: of the options, of a file, or of every node."""
+    """Compute schematic ids offline, from options, a file or the inventory."""
     assert directory is not None
     if file or extension or kernel_arg:
         _one(_text(file, extension, kernel_arg), factory or FACTORY, output, register=register)
@@ -54,7 +54,7 @@ def _text(file: Path | None, extensions: list[str] | None, arguments: list[str] 
     if file is None:
         return Schematic(tuple(extensions or ()), tuple(arguments or ())).canonical()
     if extensions or arguments:
-        raise TalopsError("give --file, or --extension and --kernel-arg, not both")
+        raise TalopsError("use --file, or --extension and --kernel-arg, but not both")
     return canonical(yamltext.load(read_text(file), where=str(file)), where=str(file))
 
 
@@ -101,7 +101,7 @@ def _register(factory: str, text: str, expected: str) -> None:
     given = asyncio.run(register_schematic(factory, text))
     if given != expected:
         raise TalopsError(
-            f"the Image Factory calls it {given}, talops computed {expected}",
+            f"the Image Factory returned id {given}, but talops computed {expected}",
             where=factory,
             hint="use the factory's id as schematic_id, and report this",
         )

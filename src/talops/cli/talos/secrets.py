@@ -1,4 +1,4 @@
-"""`talops talos gen-secrets`: the secrets of a cluster, made once or brought along."""
+"""`talops talos gen-secrets`: generate or import the secrets of a cluster."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def gen_secrets(
     directory: Directory = None,
     from_secrets: Annotated[
         Path | None,
-        typer.Option("--from-secrets", help="Take over this secrets.yaml of talosctl; - is stdin."),
+        typer.Option("--from-secrets", help="Import this secrets.yaml of talosctl (- for stdin)."),
     ] = None,
     from_config: Annotated[
         Path | None,
         typer.Option(
-            "--from-config", help="Take over those in this control plane's config; - is stdin."
+            "--from-config", help="Import the secrets of this control plane config (- for stdin)."
         ),
     ] = None,
     plain: Annotated[
         bool,
-        typer.Option("--plain", help="Keep them unencrypted in talos/talsecret.yaml, mode 0600."),
+        typer.Option("--plain", help="Store them unencrypted in talos/talsecret.yaml (mode 0600)."),
     ] = False,
     to: Annotated[
         Path | None,
-        typer.Option("--to", help="Write them there instead, unencrypted; - is stdout."),
+        typer.Option("--to", help="Write them unencrypted to this file (- for stdout)."),
     ] = None,
 ) -> None:
-    """Make the cluster's secrets, in talosctl's format; existing ones are never overwritten."""
+    """Generate the cluster secrets; never overwrites existing ones."""
     from talops.machineconfig.places import new_secrets
 
     assert directory is not None
@@ -68,22 +68,22 @@ def gen_secrets(
 
 
 def _refuse_a_second(directory: Path, *, brought_along: bool) -> None:
-    """New secrets look like the cluster's own, and open nothing of it."""
+    """New secrets look like those of the cluster, but do not grant access to it."""
     from talops.machineconfig.places import find_secrets
 
     found = find_secrets(directory)
     if found is not None and not brought_along:
         raise ConflictError(
-            "the cluster already has secrets; new ones would not be its own",
+            "the cluster already has secrets; new ones would not grant access to it",
             where=str(found.path),
-            hint=f"to print its own: sops decrypt {found.path}"
+            hint=f"to print the existing secrets: sops decrypt {found.path}"
             if found.sealed
-            else f"to print its own: cat {found.path}",
+            else f"to print the existing secrets: cat {found.path}",
         )
 
 
 def _contract(directory: Path, brought: Bundle | None, from_config: Path | None) -> Contract:
-    """A config shows its contract by its shape; the secrets alone do not."""
+    """The format of a config shows its contract; the secrets alone do not."""
     from talops.cli.look.inventory_errors import load_or_report
     from talops.machineconfig.contract import NEWEST_UNPINNED
 
@@ -120,9 +120,9 @@ def _generated(contract: Contract | None = None) -> Bundle:
 def _require_rules(directory: Path) -> None:
     if not (directory / ".sops.yaml").exists():
         raise PreflightError(
-            "nothing says yet for whom to encrypt the secrets",
+            "no recipients are configured to encrypt the secrets for",
             where=str(directory / ".sops.yaml"),
-            hint="talops secrets init, then the same command again; or keep them --plain",
+            hint="talops secrets init, then run the same command again; or use --plain",
         )
 
 
@@ -134,7 +134,7 @@ def _seal(directory: Path, wanted: Bundle, path: Path) -> None:
     async def work(context: Context) -> None:
         _write_private(target, await context.sops.encrypt(wanted.to_yaml(), target))
         if context.sops.keys is None:
-            note("no age key at hand: whether this file can be opened was not tried")
+            note("no age key is available: did not check that this file can be decrypted")
             return
         try:
             _prove(wanted, await context.sops.decrypt(target), target)
@@ -149,7 +149,9 @@ def _prove(wanted: Bundle, text: str, path: Path) -> None:
     from talops.machineconfig.secrets import bundle
 
     if bundle.from_yaml(text, where=str(path)) != wanted:
-        raise TalopsError("the encrypted file does not read back as written", where=str(path))
+        raise TalopsError(
+            "the encrypted file differs from what was written when read again", where=str(path)
+        )
 
 
 def _print_or_write(text: str, target: Path) -> None:
@@ -157,7 +159,7 @@ def _print_or_write(text: str, target: Path) -> None:
         typer.echo(text, nl=False)
         return
     if target.exists():
-        raise ConflictError("is there already; secrets are never overwritten", where=str(target))
+        raise ConflictError("already exists; secrets are never overwritten", where=str(target))
     _write_private(target, text)
     typer.echo(str(target))
 
@@ -173,7 +175,7 @@ def _bundle(from_secrets: Path | None, from_config: Path | None) -> Bundle:
     from talops.machineconfig.secrets import bundle
 
     if from_secrets and from_config:
-        raise TalopsError("give --from-secrets or --from-config, not both")
+        raise TalopsError("use --from-secrets or --from-config, but not both")
     if from_secrets:
         return bundle.from_yaml(read_text(from_secrets), where=str(from_secrets))
     if from_config:
@@ -189,12 +191,12 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise TalopsError(f"cannot read: {reason}", where=str(path)) from error
 
 
 def load_bundle(directory: Path, given: Path | None) -> Bundle:
-    """The secrets that were named, or those of the inventory, decrypted if need be."""
+    """The named secrets, or those of the inventory, decrypted if necessary."""
     from talops.machineconfig.places import require_secrets
     from talops.machineconfig.secrets import bundle
 

@@ -1,4 +1,4 @@
-"""Which nodes a `talops talos` command is for, and how to reach them."""
+"""The nodes of a `talops talos` command, and the connections to them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Session:
     output: Format
 
     def named_nodes(self) -> None:
-        """Refuse to guess where a guess would do harm."""
+        """Do not guess the nodes of a command that changes them."""
         if not self.nodes:
             raise TalopsError("name the nodes with --nodes: this command changes them")
 
@@ -98,18 +98,18 @@ class Session:
                 stack.callback(proxy.close)
             found.append(proxy.node(name))
         if not found:
-            raise TalopsError("there is no node to talk to", hint="pass --nodes and --endpoints")
+            raise TalopsError("no nodes to connect to", hint="pass --nodes and --endpoints")
         return found
 
 
 def default_talosconfig(directory: Path) -> Path:
-    """The project's own talosconfig where there is one, else talosctl's."""
+    """The talosconfig of the project if it exists, else that of talosctl."""
     own = directory / "talos" / "clusterconfig" / "talosconfig"
     return own if own.exists() else Path.home() / ".talos" / "config"
 
 
 def connected(command: Callable[..., Awaitable[R]]) -> Callable[..., R]:
-    """Give a command, written as a coroutine on a Session, the options that make one."""
+    """Give a command, written as a coroutine on a Session, the options of a Session."""
     hints = get_type_hints(command, include_extras=True)
     own = list(inspect.signature(command).parameters.values())[1:]
     shared = list(inspect.signature(_options, eval_str=True).parameters.values())
@@ -142,31 +142,33 @@ def _options(
     talosconfig: Annotated[
         Path | None,
         typer.Option(
-            help="The talosconfig to use.",
+            help="Talosconfig file.",
             envvar=["TALOSCONFIG", "TALOPS_TALOSCONFIG"],
             show_default="talos/clusterconfig/talosconfig, else ~/.talos/config",
         ),
     ] = None,
-    context: Annotated[str | None, typer.Option(help="The context in it.")] = None,
+    context: Annotated[str | None, typer.Option(help="Context of the talosconfig.")] = None,
     nodes: Annotated[
         list[str] | None,
-        typer.Option("--nodes", "-n", help="For these nodes; default: the context's."),
+        typer.Option("--nodes", "-n", help="Nodes to run on (default: those of the context)."),
     ] = None,
     endpoints: Annotated[
         list[str] | None,
-        typer.Option("--endpoints", "-e", help="Through these; default: the context's."),
+        typer.Option(
+            "--endpoints", "-e", help="Endpoints to connect to (default: those of the context)."
+        ),
     ] = None,
     insecure: Annotated[
         bool,
-        typer.Option("--insecure", "-i", help="Talk to nodes in maintenance mode, without a CA."),
+        typer.Option(
+            "--insecure", "-i", help="Connect to nodes in maintenance mode, without a CA."
+        ),
     ] = False,
     cert_fingerprint: Annotated[
         list[str] | None,
         typer.Option(help="With --insecure: accept only a node with this key (base64 SHA-256)."),
     ] = None,
-    output: Annotated[
-        Format, typer.Option("-o", "--output", help="How to print the result.")
-    ] = Format.TEXT,
+    output: Annotated[Format, typer.Option("-o", "--output", help="Output format.")] = Format.TEXT,
 ) -> Session:
     return Session(
         directory=directory or Path.cwd(),

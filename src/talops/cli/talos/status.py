@@ -1,4 +1,4 @@
-"""`talops talos` commands that only look: version, services, disks, logs, events, health."""
+"""`talops talos` read-only commands: version, services, disks, logs, events, health."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def version(session: Session) -> None:
 async def services(
     session: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="SERVICE", help="Show what happened to this one.")
+        str | None, typer.Argument(metavar="SERVICE", help="Show the history of this service.")
     ] = None,
 ) -> None:
     """List the services of nodes with their health, or the history of one."""
@@ -49,7 +49,7 @@ async def services(
         answers, errors = await ask_all(nodes, lambda node: node.services.list())
     found = [(node, s) for node, all_ in answers for s in all_ if name in {None, s.id}]
     if name and not found and not errors:
-        raise TalopsError(f"there is no service {name!r}", hint="`talops talos services` has all")
+        raise TalopsError(f"there is no service {name!r}", hint="talops talos services")
     if name and session.output is Format.TEXT:
         history = [{"service": s.id, **row(node, event)} for node, s in found for event in s.events]
         emit(history, ["node", "service", "time", "state", "message"], session.output, errors)
@@ -59,7 +59,7 @@ async def services(
 
 
 async def disks(session: Session) -> None:
-    """List the disks of nodes; with --insecure, before anything is installed."""
+    """List the disks of nodes; use --insecure before the installation."""
     async with session.open() as nodes:
         answers, errors = await ask_all(nodes, lambda node: node.storage.disks())
     rows = [row(node, disk) for node, found in answers for disk in found]
@@ -69,11 +69,13 @@ async def disks(session: Session) -> None:
 
 async def logs(
     session: Session,
-    service: Annotated[str, typer.Argument(help="A Talos service, or with -k a container's id.")],
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lines.")] = False,
-    tail: Annotated[int, typer.Option(help="The last so many lines; -1 for all.")] = -1,
+    service: Annotated[
+        str, typer.Argument(help="Name of a Talos service, or with -k the id of a container.")
+    ],
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow new lines.")] = False,
+    tail: Annotated[int, typer.Option(help="Number of last lines to show (-1 for all).")] = -1,
     kubernetes: Annotated[
-        bool, typer.Option("--kubernetes", "-k", help="A Kubernetes container's log.")
+        bool, typer.Option("--kubernetes", "-k", help="Show the log of a Kubernetes container.")
     ] = False,
 ) -> None:
     """Show the log of a service."""
@@ -86,19 +88,21 @@ async def logs(
 
 async def dmesg(
     session: Session,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lines.")] = False,
-    tail: Annotated[bool, typer.Option(help="With --follow: only new lines.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow new lines.")] = False,
+    tail: Annotated[bool, typer.Option(help="With --follow: show only new lines.")] = False,
 ) -> None:
-    """Show the kernel's messages."""
+    """Show the kernel log."""
     async with session.open() as nodes:
         await _print_all(nodes, lambda node: node.logs.dmesg(follow=follow, tail=tail))
 
 
 async def events(
     session: Session,
-    tail: Annotated[int, typer.Option(help="So many past ones first; -1 for all kept.")] = 0,
+    tail: Annotated[
+        int, typer.Option(help="Number of past events to show first (-1 for all).")
+    ] = 0,
 ) -> None:
-    """Show what happens on nodes, until interrupted."""
+    """Show events of nodes until interrupted."""
     import json
 
     async def lines(node: Talos) -> AsyncGenerator[bytes]:
@@ -118,12 +122,15 @@ async def events(
 async def health(
     session: Session,
     control_planes: Annotated[
-        list[str] | None, typer.Option(help="Check these; default: those of the inventory.")
+        list[str] | None,
+        typer.Option(help="Control planes to check (default: those of the inventory)."),
     ] = None,
-    workers: Annotated[list[str] | None, typer.Option(help="Check these workers too.")] = None,
-    wait: Annotated[int, typer.Option(help="Seconds that checks may take to turn green.")] = 300,
+    workers: Annotated[
+        list[str] | None, typer.Option(help="Workers to check (default: those of the inventory).")
+    ] = None,
+    wait: Annotated[int, typer.Option(help="Maximum time for the checks to pass.")] = 300,
 ) -> None:
-    """Let a control plane check the whole cluster."""
+    """Run the health checks of Talos for the whole cluster."""
     lines: list[str] = []
     asked = (tuple(control_planes or ()), tuple(workers or ()))
     planes, others = asked if any(asked) else _of_the_inventory(session)
@@ -140,9 +147,9 @@ async def health(
 
 
 def _of_the_inventory(session: Session) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Its control planes and workers, if this is its cluster; else the node asks its discovery.
+    """The nodes of the inventory, if this is its cluster; else the node uses its discovery.
 
-    Without a discovery service a node knows no other one, and its check would wait for ever.
+    Without a discovery service, a node does not know the others and its check never ends.
     """
     from talops.inventory.load import load
 
@@ -162,7 +169,7 @@ async def _print_all(
     *,
     prefix: bool = True,
 ) -> None:
-    """Whole lines of several nodes, each with its node's name before it."""
+    """Whole lines of several nodes, each prefixed with the name of its node."""
     named = prefix and len(nodes) > 1
 
     async def follow(node: Talos) -> TalopsError | None:

@@ -1,4 +1,4 @@
-"""`talops tools`: which tools talops runs, and where they come from."""
+"""`talops tools`: the external tools that talops runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from talops.cli.output import console, print_json
 if TYPE_CHECKING:
     from talops.toolchain.locate import Found
 
-app = typer.Typer(help="Find, download or build the tools that talops runs.", no_args_is_help=True)
+app = typer.Typer(help="Manage the external tools that talops runs.", no_args_is_help=True)
 
-# Enough for infra, secrets and the lab; the others are fetched when something asks for them.
+# Enough for infra, secrets and the lab; the others are installed when they are needed.
 USUAL = ("tofu", "provider", "sops", "age", "etcd", "kube-apiserver")
 
 
@@ -27,14 +27,15 @@ def register(root: typer.Typer) -> None:
 @app.command("install")
 def install(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Default: the usual set.")
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Names of tools (default: the common set)."),
     ] = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Make tools available: from PATH, the cache, an official release, or built from source.
+    """Install tools: from PATH, the cache, a release, or built from source.
 
-    Without names: tofu, provider, sops, age, etcd, kube-apiserver. A terraform on PATH that fits
-    takes the place of tofu.
+    Without names: tofu, provider, sops, age, etcd, kube-apiserver. A compatible terraform
+    on PATH replaces tofu.
     """
     rows = asyncio.run(_install(names))
     if output is Format.JSON:
@@ -45,7 +46,7 @@ def install(
 
 @app.command("list")
 def list_tools(output: Output = Format.TEXT) -> None:
-    """Show each tool, the pinned version, and the one that would be used now."""
+    """List the tools, their pinned versions and the versions in use."""
     rows = asyncio.run(_list())
     if output is Format.JSON:
         print_json(rows)

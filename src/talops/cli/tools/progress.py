@@ -1,4 +1,4 @@
-"""How an installation looks while it goes on: bars on a terminal, a few lines elsewhere."""
+"""Progress of an installation: bars on a terminal, a few lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from talops.events import Emit, Event
 
-# Often enough to see that it is alive, seldom enough for a log.
+# Often enough to show progress, rare enough for a log.
 LINE_SECONDS = 10.0
 
 
@@ -36,7 +36,7 @@ def progress() -> Iterator[Emit]:
 
 
 class Lines:
-    """One line for what starts and ends, and one now and then in between."""
+    """A line for each start and end, and an occasional one in between."""
 
     def __init__(
         self, write: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic
@@ -93,9 +93,9 @@ def describe(event: Event) -> str:  # noqa: PLR0911  (one line of text per kind 
         case ToolProgress(tool, _, _, _, detail):
             return f"{tool}: {detail}"
         case ToolSkipped(tool, step, reason):
-            return f"{tool}: no {step}: {reason}"
+            return f"{tool}: skipped {step}: {reason}"
         case ToolWaiting(tool, seconds):
-            return f"{tool}: another process installs it, waiting since {seconds} s"
+            return f"{tool}: another process is installing it, waiting for {seconds} s"
         case ToolReady(tool, version, origin, path, seconds):
             return f"{tool} {version}: ready ({origin}, {seconds:.0f} s): {path}"
     return ""
