@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stages.reworded import Traced
 
-from talops.errors import ConflictError, UnreachableError
+from talops.errors import ConflictError, TalopsError, UnreachableError
 from talops.inventory.load import load
+from talops.pipeline.stage import Seen
 from talops.site.fleet import Configured, Silent, Waiting
+from talops.stages import reset_one
+from talops.stages.reset_nodes import ResetChange
 from talops.stages.reset_one import Etcd, Facts, ResetOne, objection
 
 CLUSTER = load(Path(__file__).parent.parent.parent / "examples" / "ha").require()
@@ -104,3 +108,42 @@ def test_refusals_name_the_way_out(name: str, seen: Facts) -> None:
     with pytest.raises(ConflictError) as caught:
         stage(name).plan(seen)
     assert f"--node {name} --force" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("seen", "force", "struck"),
+    [
+        (etcd("123", "23"), False, True),
+        (etcd("23", "23"), False, False),
+        (etcd("1", "1"), True, False),
+        (etcd("12", "1"), True, False),
+    ],
+    ids=["a member that is wiped", "none any more", "the only one", "etcd cannot do without"],
+)
+async def test_a_wiped_member_is_struck_off(
+    seen: Etcd, force: bool, struck: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the reset itself; the proof after it only looks."""
+    told: list[str] = []
+    node = stage("ha-cp-1", force=force)
+    outside: Any = Traced([], "outside")
+
+    async def look() -> Etcd:
+        return seen
+
+    async def strike_off() -> None:
+        told.append("struck off")
+
+    monkeypatch.setattr(reset_one, "wipe", outside)
+    monkeypatch.setattr(node, "_reach", outside)
+    monkeypatch.setattr(node, "_report", outside)
+    monkeypatch.setattr(node, "_etcd", look)
+    monkeypatch.setattr(node, "_strike_off", strike_off)
+    await node.apply(ResetChange("reset", "ha-cp-1", graceful=True))
+    assert told == ["struck off"] * struck
+    if struck:
+        with pytest.raises(TalopsError, match="still an etcd member"):
+            await node.verify(Seen(Facts(RUNNING, seen)))
+    else:
+        await node.verify(Seen(Facts(RUNNING, seen)))
+    assert told == ["struck off"] * struck
