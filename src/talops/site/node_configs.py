@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
+from talops.errors import UnreachableError
 from talops.machineconfig.build import build_configs
 from talops.site import installation
 from talops.site.config_differences import differing, same, waiting_for_reboot
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# What a node says to a first config when it has one already, or is taking it.
+ON_ITS_WAY = (PreconditionError, ConfiguredError, NotAuthorizedError, UnreachableError)
 # Stages of a machine that is not where it will be in a moment.
 ON_THE_WAY = frozenset({"installing", "rebooting", "shutting down", "resetting", "upgrading"})
 
@@ -121,14 +124,15 @@ class NodeConfigs:
     async def _refused(self, node: Node, config: str) -> NotYet | None:
         """None: it took its first config. Why not, if it took one before and is on its way.
 
-        Only a node that has its config already asks an anonymous caller who it is.
+        Only a node that has its config already asks an anonymous caller who it is, and one that
+        took it a moment ago may not answer at all.
         """
         fleet = await self.fleet()
         with named(node, f"talops talos disks --insecure --nodes {node.address}"):
             try:
                 async with fleet.maintenance(node) as talos:
                     await talos.machine.apply_configuration(config, mode=ApplyMode.AUTO)
-            except (PreconditionError, ConfiguredError, NotAuthorizedError) as error:
+            except ON_ITS_WAY as error:
                 return NotYet(error.what)
         return None
 
