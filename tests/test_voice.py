@@ -76,7 +76,6 @@ PENDING = {
     "examples",
     "scripts",
     "src/talops/lab",
-    "src/talops/machineconfig",
     "src/talops/proxmox",
     "src/talops/stages",
     "src/talops/adoption",
@@ -85,8 +84,6 @@ PENDING = {
     "src/talops/delivery",
     "src/talops/site",
     "src/talops/talos",
-    "src/talops/tofu",
-    "src/talops/toolchain",
     "src/talops/workflows",
 }
 SUMMARY_LIMIT = 80

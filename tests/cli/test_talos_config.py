@@ -87,7 +87,7 @@ def test_configs_of_contract_1_14(talops: Talops, newer: Path) -> None:
     assert talops("talos", "validate", "--contract", "1.14", config).code == 0
     outcome = talops("talos", "validate", "--contract", "1.13", config)
     assert outcome.code == 1
-    assert "known from Talos 1.14 on" in outcome.out + outcome.err
+    assert "supported from Talos 1.14 on" in outcome.out + outcome.err
 
 
 def test_secrets_of_unknown_origin_need_a_contract(

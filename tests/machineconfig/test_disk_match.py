@@ -37,7 +37,10 @@ def test_expression(disk: str | dict[str, str], wanted: str) -> None:
 
 @pytest.mark.parametrize(
     ("disk", "message"),
-    [({"size": "big"}, "is not a condition on the size"), ({"name": "sda"}, "no disk by name")],
+    [
+        ({"size": "big"}, "is not a condition on the size"),
+        ({"name": "sda"}, "cannot select a disk by name"),
+    ],
 )
 def test_what_cannot_be_said(disk: dict[str, str], message: str) -> None:
     """Refused here, and not by a node that then installs nowhere."""

@@ -84,7 +84,7 @@ def test_what_has_no_counterpart(bundle: Bundle) -> None:
     patch = "machine: {kubelet: {extraMounts: [{destination: /a, source: /b, type: bind}]}}"
     with pytest.raises(TalopsError) as caught:
         generate(cluster(Contract.V1_14, patch), NODE, bundle)
-    assert caught.value.hint == "Talos 1.14 has no such setting any more"
+    assert caught.value.hint == "Talos 1.14 removed this setting"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_new_document_on_the_old_shape(bundle: Bundle) -> None:
     config = generate(cluster(Contract.V1_13, patch), NODE, bundle)
     assert find_problems(config.documents, Contract.V1_14) == []
     [problem] = find_problems(config.documents, Contract.V1_13)
-    assert "known from Talos 1.14 on" in problem
+    assert "supported from Talos 1.14 on" in problem
 
 
 def test_giving_a_document_up_for_the_field(bundle: Bundle) -> None:

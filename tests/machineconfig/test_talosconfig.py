@@ -80,9 +80,9 @@ def test_other_contexts_survive(tmp_path: Path, bundle: Bundle, now: datetime) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("context: a\n", "is no talosconfig"),
+        ("context: a\n", "not a talosconfig"),
         ("contexts: {a: {endpoints: [x]}}\n", "has no ca, crt, key"),
-        ("- a\n", "is no talosconfig"),
+        ("- a\n", "not a talosconfig"),
     ],
 )
 def test_unusable_files_are_refused(text: str, message: str) -> None:

@@ -115,7 +115,7 @@ async def test_foreign_disk_is_seen(tmp_path: Path) -> None:
     async def with_csi(changes: Sequence[Change]) -> dict[int, frozenset[str]]:
         return {c.vm_id: frozenset({"scsi0", "scsi3"}) for c in changes if c.vm_id is not None}
 
-    with pytest.raises(RefusedError, match="scsi3, which talops did not make"):
+    with pytest.raises(RefusedError, match="scsi3, which talops did not create"):
         await run(world, tmp_path, replace(CONDUCT, read_disks=with_csi))
 
 
@@ -201,7 +201,7 @@ async def test_world_that_changes_meanwhile(tmp_path: Path) -> None:
         if batch.names == ("cp-1",):  # somebody edits the inventory
             world.wanted["w-9"] = node("w-9")
 
-    with pytest.raises(RefusedError, match="the world changed meanwhile: w-9"):
+    with pytest.raises(RefusedError, match="the infrastructure changed since the plan: w-9"):
         await run(world, tmp_path, replace(CONDUCT, healthy=healthy))
     assert "w-9" not in world.actual
     assert not (tmp_path / "x.part.tfplan").exists()

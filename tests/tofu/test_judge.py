@@ -142,7 +142,7 @@ def test_refusal_names_all_and_the_way_out() -> None:
         check("02-platforms/home", found, Policy())
     assert "nothing was changed" in caught.value.what
     assert "destroys it (asked for)" in caught.value.what
-    assert caught.value.hint == "if that is meant: --allow-destroy w-1"
+    assert caught.value.hint == "to allow this: --allow-destroy w-1"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_foreign_disk_is_freed_where_that_is_possible(reason: str, hint: str) 
     """A VM whose creation broke off is in no cluster: there is nothing to drain."""
     change = {"vm": "w-1", "actions": ["delete", "create"], "reason": reason}
     found = judged({"changes": [change], "attached": {"101": ["scsi0", "scsi1"]}})
-    with pytest.raises(RefusedError, match="would take away scsi1") as caught:
+    with pytest.raises(RefusedError, match="would detach scsi1") as caught:
         check("02-platforms/home", found, Policy())
     assert hint in str(caught.value.hint)
 

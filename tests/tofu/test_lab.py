@@ -37,7 +37,7 @@ def test_life(make_site: Callable[..., LabSite]) -> None:
     site.talops.ok("infra", "apply-auto")
     code, _, err = site.talops.run("infra", "destroy")
     assert code == 1
-    assert "if that is meant: --allow-destroy demo-cp-1" in err
+    assert "to allow this: --allow-destroy demo-cp-1" in err
     site.talops.ok("infra", "destroy", "--everything")
     assert site.vms() == {}
 
@@ -64,7 +64,7 @@ def _foreign_disk_is_kept(site: LabSite) -> None:
     site.edit("disk_size: 32", "disk_size: 40")
     code, _, err = site.talops.run("infra", "apply-auto")
     assert code == 1
-    assert "would take away scsi5, which talops did not make" in err
+    assert "would detach scsi5, which talops did not create" in err
     assert "scsi5" in site.proxmox("GET", config)
     site.proxmox("PUT", config, delete="scsi5")
     site.talops.ok("infra", "apply-auto")

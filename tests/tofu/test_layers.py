@@ -52,7 +52,7 @@ def test_choose(root: Path, wanted: list[str], names: list[str]) -> None:
 
 def test_unknown(root: Path) -> None:
     """A name that is no layer is answered with those that are."""
-    with pytest.raises(TalopsError, match="no layer is named homme") as caught:
+    with pytest.raises(TalopsError, match="layer homme does not exist") as caught:
         choose(find_layers(root), ["homme"], root)
     assert "02-platforms/home" in str(caught.value.hint)
 

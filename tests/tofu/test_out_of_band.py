@@ -169,11 +169,11 @@ async def _refused(site: Site) -> None:
     site.home.pve.vms.put(vm.key, replace(vm, config=config, running=config))
     with pytest.raises(RefusedError, match=r"replaces it \(efi_disk") as caught:
         await site.apply()
-    assert caught.value.hint == f"if that is meant: --allow-replace {vm.name}"
+    assert caught.value.hint == f"to allow this: --allow-replace {vm.name}"
     site.home.pve.vms.put(vm.key, vm)
     other = site.home.vms[worker("another disk")]
     config = edit("scsi0", "discard=on,", "")(other.config)
     site.home.pve.vms.put(other.key, replace(other, config=config, running=config))
-    with pytest.raises(RefusedError, match="would take away scsi5, which talops did not make"):
+    with pytest.raises(RefusedError, match="would detach scsi5, which talops did not create"):
         await site.apply()
     assert "scsi5" in site.home.vms[other.name].config

@@ -120,7 +120,7 @@ async def test_a_given_mirror_without_it_is_an_error(tmp_path: Path) -> None:
 async def test_no_way_names_the_mirror(tmp_path: Path) -> None:
     """Neither registry nor build: the hint says what to set."""
     put_go(tmp_path / "bin", build="exit 1")
-    with pytest.raises(ToolError, match="no way to provider") as caught:
+    with pytest.raises(ToolError, match="cannot install provider") as caught:
         await chain(tmp_path).ensure(PROVIDER)
     assert "TALOPS_PROVIDER_MIRROR" in (caught.value.hint or "")
 

@@ -1,1 +1,1 @@
-"""Cluster + secrets → Talos machine configs; PKI; schematics. Pure: reads and writes nothing."""
+"""Generate Talos machine configs, PKI and schematics. Pure: no file access."""

@@ -1,4 +1,4 @@
-"""Inventory and secrets → every node's config, checked."""
+"""Generate the validated config of every node from inventory and secrets."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ HINT = "correct the inventory or its patches, then: talops talos gen-config"
 def build_configs(
     cluster: Cluster, bundle: Bundle, read_patch: ReadPatch
 ) -> dict[str, MachineConfig]:
-    """By node name, in the inventory's order; or one error that lists every problem."""
+    """Configs by node name, in inventory order; or one error with every problem."""
     wanted = requests(cluster, read_patch, bundle.contract)
-    # Older documents than the node could read are as good; newer ones it refuses.
+    # A node accepts documents of older versions and rejects newer ones.
     readable = Contract.for_version(cluster.talos_version)
     configs: dict[str, MachineConfig] = {}
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""The config contract: which Talos generation a cluster's configs are written for."""
+"""The config contract: the Talos version that a cluster's configs are written for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def numbers_of(talos_version: str) -> tuple[int, int]:
 
 
 class Contract(StrEnum):
-    """Pinned when a cluster is created; an upgrade of Talos never changes it."""
+    """Set when a cluster is created; an upgrade of Talos never changes it."""
 
     V1_12 = "1.12"
     V1_13 = "1.13"
@@ -25,12 +25,12 @@ class Contract(StrEnum):
 
     @classmethod
     def for_version(cls, talos_version: str) -> Contract:
-        """The newest contract that this version of Talos reads."""
+        """The newest contract that this Talos version supports."""
         version = numbers_of(talos_version)
         known = [c for c in cls if c.numbers <= version]
         if not known:
             raise TalopsError(
-                f"talops writes machine configs for Talos {cls.V1_12} and newer,"
+                f"talops supports machine configs for Talos {cls.V1_12} and newer,"
                 f" not for {talos_version}",
                 hint="upgrade the cluster to Talos 1.12 first",
             )
@@ -46,9 +46,9 @@ class Contract(StrEnum):
 
     @property
     def splits_documents(self) -> bool:
-        """Kubernetes, the installation and more have documents of their own."""
+        """Whether Kubernetes, the installation and more have separate documents."""
         return self.numbers >= self.V1_14.numbers
 
 
-# The newest of before each cluster's secrets said which contract it was created with.
+# The newest contract from before secrets files recorded the contract.
 NEWEST_UNPINNED = Contract.V1_13

@@ -1,8 +1,7 @@
-"""Which changes of a running node's config take effect only when it reboots.
-
-Talos up to 1.13 says so itself, for the fields of the main document that it cannot change live.
-From 1.14 on it applies everything at once and always answers "no reboot"; some settings are read
-at boot only all the same, and no Talos of any version tells which.
+"""Config changes of a running node that take effect only at the next reboot. Talos up to 1.13
+reports them for the fields of the main document that it cannot change live. From 1.14 on it
+applies everything immediately and always reports "no reboot", although it reads some settings only
+at boot; no Talos version reports which.
 """
 
 from __future__ import annotations
@@ -50,10 +49,10 @@ _LIVE_FEATURES = frozenset(
         "nodeAddressSortAlgorithm",
     }
 )
-# Fields of `machine` that Talos 1.14 takes live and reads at boot only.
+# Fields of `machine` that Talos 1.14 accepts live but reads only at boot.
 _READ_AT_BOOT = ("type", "disks", "files")
 _BOOT_FEATURES = ("diskQuotaSupport",)
-# The container runtime of 1.13 reads them when it starts.
+# The container runtime of 1.13 reads them only at start.
 _RUNTIME_DOCUMENTS = ("RegistryAuthConfig",)
 _VOLUMES = frozenset(
     {
@@ -65,19 +64,19 @@ _VOLUMES = frozenset(
         "ExternalVolumeConfig",
     }
 )
-# Talos makes these without a document, so a first document changes what is there.
+# Talos creates these volumes without a document, so the first document changes existing ones.
 _SYSTEM_VOLUMES = "VolumeConfig"
 _HEADER = frozenset({"apiVersion", "kind", "name"})
 _EMPTY: tuple[Any, ...] = (None, {}, [], "")
 
 
 class _Setting(NamedTuple):
-    """`key` is the same wherever Talos lets the setting stand; `path` is where it stands."""
+    """`key` is the same at every position that Talos allows; `path` is the actual position."""
 
     key: str
     path: str
     value: Any
-    # What was not there before, and what is there no longer: does either take effect at once?
+    # Whether adding or removing the setting takes effect immediately.
     new_is_live: bool = False
     gone_is_live: bool = False
 
@@ -85,7 +84,7 @@ class _Setting(NamedTuple):
 def reboot_needed(
     before: Sequence[Document], after: Sequence[Document], talos_version: str
 ) -> tuple[str, ...]:
-    """Paths of the changes that wait for a reboot, sorted; () where all take effect at once."""
+    """Sorted paths of the changes that require a reboot; () if all take effect immediately."""
     read = _settings_of(talos_version)
     old = {setting.key: setting for document in before for setting in read(document)}
     new = {setting.key: setting for document in after for setting in read(document)}
@@ -139,7 +138,7 @@ def _machine_read_at_boot(machine: Document) -> Iterator[_Setting]:
 
 
 def _of_either_shape(document: Document) -> Iterator[_Setting]:
-    """Settings of the main document that newer Talos reads from documents of their own."""
+    """Settings of the main document that newer Talos reads from separate documents."""
     machine = document.get("machine") or {}
     etcd = (document.get("cluster") or {}).get("etcd") or {}
     for name, value in etcd.items():
@@ -175,13 +174,13 @@ def _of_document(document: Document, *, runtime_reloads: bool) -> Iterator[_Sett
 
 
 def _variables(variables: Document, place: str) -> Iterator[_Setting]:
-    """A service keeps the environment that it was started with."""
+    """A running service keeps its environment."""
     for name, value in variables.items():
         yield _Setting(f"env {name}", f"{place}.{name}", value)
 
 
 def _module(name: str, path: str, module: Document) -> _Setting:
-    """Loaded when it is first named; never unloaded, never given other parameters."""
-    # A pair, so that a module without parameters is told from one that is not there.
+    """Loaded when first configured; never unloaded or reloaded with other parameters."""
+    # A pair, to distinguish a module without parameters from a missing module.
     value = (name, tuple(module.get("parameters") or ()))
     return _Setting(f"module {name}", path, value, new_is_live=True)

@@ -1,4 +1,4 @@
-"""The inventory → what generation needs."""
+"""Convert the inventory to the input of the generator."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from talops.inventory.sections import DiskSelector
     from talops.machineconfig.request import Patch
 
-    # Gives the text of a patch file that the inventory names.
+    # Returns the text of a patch file in the inventory.
     ReadPatch = Callable[[str], str]
 
-# Fields of our disk selector whose name differs from Talos'.
+# Fields of the disk selector whose names differ from those of Talos.
 _SELECTOR_NAMES = {"bus_path": "busPath"}
 
 
@@ -35,7 +35,7 @@ class Requests:
 
 
 def requests(cluster: Cluster, read_patch: ReadPatch, pinned: Contract | None = None) -> Requests:
-    """`pinned` is the contract that the cluster was created with, where that is known."""
+    """`pinned` is the contract that the cluster was created with, if known."""
     patches = _Patches(cluster, read_patch)
     return Requests(
         _cluster(cluster, patches, _contract(cluster, pinned)),
@@ -44,12 +44,13 @@ def requests(cluster: Cluster, read_patch: ReadPatch, pinned: Contract | None = 
 
 
 def _contract(cluster: Cluster, pinned: Contract | None) -> Contract:
-    """What cluster.yaml says itself counts; what talos_version implies is for new clusters."""
+    """cluster.yaml overrides; the default from talos_version is only for new clusters."""
     implied = Contract(cluster.talos_contract.removeprefix("v"))
     if cluster.at.gives("talos_contract"):
         return implied
-    # Secrets without a pin are older than contract 1.14, or of unknown origin: what every Talos
-    # reads is never wrong for them, and a newer talos_version alone must not rewrite a cluster.
+    # Secrets without a pin are older than contract 1.14, or of unknown origin: a contract that
+    # every Talos version supports is safe, and a newer talos_version alone must not change
+    # configs.
     return pinned or min(implied, NEWEST_UNPINNED, key=lambda contract: contract.numbers)
 
 
@@ -70,7 +71,7 @@ def _cluster(cluster: Cluster, patches: _Patches, contract: Contract) -> Cluster
         vlan=None if network.proxmox_tags else network.vlan,
         pod_subnets=(str(cluster.pod_cidr),),
         service_subnets=(str(cluster.svc_cidr),),
-        # Any other plugin is installed as an add-on, so Talos installs none.
+        # Talos does not install a network: other plugins are add-ons.
         cni="flannel" if cluster.cni.name == "flannel" else "none",
         kube_proxy=cluster.cni.kube_proxy,
         schedule_on_control_planes=cluster.schedule_on_control_planes,
@@ -109,7 +110,7 @@ def _node(cluster: Cluster, node: Node, patches: _Patches) -> NodeRequest:
 
 
 def has_nvidia(node: Node) -> bool:
-    """A GPU is given to the node, and its image carries NVIDIA's driver or is of unknown make."""
+    """The node has a GPU, and its image contains the NVIDIA driver or is unknown."""
     if not node.gpus:
         return False
     return node.extensions is None or any("nvidia" in name for name in node.extensions)
@@ -125,7 +126,7 @@ def _disk(disk: str | DiskSelector) -> str | dict[str, str]:
 def _disk_key(node: Node) -> DiskKey | None:
     if not node.encrypt_disk:
         return None
-    # The TPM seals its key to a signed boot image, and only SecureBoot images are signed.
+    # A TPM key is sealed to a signed boot image; only SecureBoot images are signed.
     return DiskKey.TPM if node.image.secureboot else DiskKey.NODE_ID
 
 
@@ -138,7 +139,7 @@ def _taints(cluster: Cluster, node: Node) -> tuple[Taint, ...]:
     twice = [key for key, count in Counter(taint.key for taint in taints).items() if count > 1]
     if twice:
         raise InventoryError(
-            f"Talos keeps one taint per key, and {twice[0]} is there more than once",
+            f"Talos supports one taint per key, but {twice[0]} is set more than once",
             where=cluster.where(node, "taints"),
             hint="keep the one with the stronger effect",
         )
@@ -146,7 +147,7 @@ def _taints(cluster: Cluster, node: Node) -> tuple[Taint, ...]:
 
 
 class _Patches:
-    """Reads and checks each patch file once, however many nodes name it."""
+    """Reads and validates each patch file once, even if several nodes use it."""
 
     def __init__(self, cluster: Cluster, read: ReadPatch) -> None:
         self._at = cluster.at
@@ -174,7 +175,7 @@ class _Patches:
 
 
 def _plain(value: Any) -> Any:
-    """Without the position-keeping types of the inventory's reader."""
+    """Plain data, without the position types of the inventory reader."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""One machine config per node: the generated documents, with the user's patches merged in."""
+"""One machine config per node: the generated documents merged with user patches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MachineConfig:
-    """The whole config of one node. It holds keys, so it never prints its documents."""
+    """The whole config of one node. Its repr hides the documents, because they contain keys."""
 
     node: str
     control_plane: bool

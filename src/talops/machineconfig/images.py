@@ -1,4 +1,4 @@
-"""Names of the images that a config points to."""
+"""Image references of a config."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def tagged(image: str, version: str) -> str:
 def installer(
     factory: str, schematic: str, version: str, *, platform: str, secureboot: bool
 ) -> str:
-    """The installer of a schematic; `factory` is the Image Factory's address or host name."""
+    """The installer of a schematic; `factory` is the Image Factory's URL or host name."""
     host = factory.split("://", 1)[-1].rstrip("/")
     kind = f"{platform}-installer" + ("-secureboot" if secureboot else "")
     return tagged(f"{host}/{kind}/{schematic}", version)

@@ -1,4 +1,4 @@
-"""Where a cluster's secrets and configs lie below the inventory's directory."""
+"""Paths of a cluster's secrets and configs below the inventory directory."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TALOSCONFIG = f"{CONFIGS}/talosconfig"
 
 @dataclass(frozen=True)
 class Stored:
-    """The file that holds the secrets; `sealed`: encrypted with SOPS."""
+    """The file with the secrets; `sealed`: encrypted with SOPS."""
 
     path: Path
     sealed: bool
 
 
 def find_secrets(directory: Path) -> Stored | None:
-    """None: this cluster has no secrets yet. Two files are never told apart by guessing."""
+    """None: the cluster has no secrets yet. Two files are an error; talops does not guess."""
     present = [
         Stored(directory / name, sealed)
         for name, sealed in ((SEALED, True), (PLAIN, False))
@@ -35,7 +35,7 @@ def find_secrets(directory: Path) -> Stored | None:
         raise ConflictError(
             f"both {SEALED} and {PLAIN} are there",
             where=str(directory / "talos"),
-            hint="compare them, keep the cluster's own, move the other away",
+            hint="compare them, keep the one that the cluster uses, and move the other away",
         )
     return present[0] if present else None
 
@@ -52,12 +52,12 @@ def require_secrets(directory: Path) -> Stored:
 
 
 def new_secrets(directory: Path, *, sealed: bool) -> Stored:
-    """Where new secrets go. Secrets are never overwritten: with them goes the cluster."""
+    """The path for new secrets. Secrets are never overwritten: without them the cluster is lost."""
     found = find_secrets(directory)
     if found is not None:
         raise ConflictError(
             "the cluster already has secrets; they are never overwritten",
             where=str(found.path),
-            hint="to start a new cluster under this name, move that file away first",
+            hint="to create a new cluster with this name, move this file away first",
         )
     return Stored(directory / (SEALED if sealed else PLAIN), sealed)

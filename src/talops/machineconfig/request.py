@@ -1,4 +1,4 @@
-"""What a machine config is made from: exactly the facts that generation needs, nothing more."""
+"""The input of the generator: exactly the values that a machine config needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class DiskKey(StrEnum):
-    """What unlocks an encrypted disk."""
+    """The key type of an encrypted disk."""
 
     TPM = "tpm"
     NODE_ID = "nodeID"
@@ -46,14 +46,14 @@ class ClusterRequest:
     gateway: str | None = None
     dns: tuple[str, ...] = ()
     ntp: tuple[str, ...] = ()
-    vlan: int | None = None  # set only where Talos makes the VLAN link
+    vlan: int | None = None  # set only if Talos creates the VLAN link
     dns_domain: str = "cluster.local"
     pod_subnets: tuple[str, ...] = ("10.244.0.0/16",)
     service_subnets: tuple[str, ...] = ("10.96.0.0/12",)
     cni: str = "flannel"  # or none
     kube_proxy: bool = True
     schedule_on_control_planes: bool = False
-    nvidia_runtime: bool = False  # some node's GPU reaches pods by NVIDIA's runtime, not by CDI
+    nvidia_runtime: bool = False  # pods use a node's GPU through the NVIDIA runtime, not CDI
     registry_mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     patches: tuple[Patch, ...] = ()
     control_plane_patches: tuple[Patch, ...] = ()
@@ -65,9 +65,9 @@ class NodeRequest:
     name: str
     control_plane: bool
     installer: str
-    # A device path, or the fields of Talos' diskSelector.
+    # A device path, or the fields of diskSelector.
     disk: str | Mapping[str, str]
-    hostname: str | None = None  # None: Talos makes up a stable one
+    hostname: str | None = None  # None: Talos generates a stable one
     mac: str | None = None
     address: str | None = None  # with prefix length
     mtu: int | None = None

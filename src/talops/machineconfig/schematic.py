@@ -1,4 +1,4 @@
-"""Image Factory schematics: the id is computed here, exactly as the factory computes it."""
+"""Image Factory schematics: computes the same ids as the factory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from talops.machineconfig.schema.types import (
 
 EMPTY_ID = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
 
-# In the factory's order: that is the order in which it writes, and hashes.
+# In the order in which the factory writes and hashes them.
 _META = struct(key=NUMBER, value=TEXT)
 _OVERLAY = struct(image=TEXT, name=TEXT, options=FREE)
 _CUSTOMIZATION = struct(
@@ -36,14 +36,14 @@ _CUSTOMIZATION = struct(
     diskImage=struct(sectorSize=NUMBER),
 )
 _SCHEMATIC = struct(owner=TEXT, overlay=_OVERLAY, customization=_CUSTOMIZATION)
-# Written even when they are empty.
+# Written even if empty.
 _ALWAYS = {id(_META): ("key", "value"), id(_OVERLAY): ("image", "name")}
 _DEFAULTS: dict[Any, Any] = {TEXT: "", NUMBER: 0}
 
 
 @dataclass(frozen=True)
 class Schematic:
-    """What an image is made of; equal content gives an equal id on every machine."""
+    """The content of an image; equal content has an equal id on every machine."""
 
     extensions: tuple[str, ...] = ()
     kernel_args: tuple[str, ...] = ()
@@ -65,26 +65,26 @@ def identify(text: str) -> str:
 
 
 def canonical(data: Any, *, where: str = "schematic") -> str:
-    """The one spelling of a schematic that its id is computed from."""
+    """The canonical YAML of a schematic, whose hash is its id."""
     if not isinstance(data, dict):
-        raise TalopsError("a schematic is a mapping", where=where)
+        raise TalopsError("a schematic must be a mapping", where=where)
     unknown = unknown_keys(data, _SCHEMATIC)
     if unknown:
         raise TalopsError(
-            f"the Image Factory knows no field {unknown[0]}",
+            f"the Image Factory does not support field {unknown[0]}",
             where=where,
-            hint=f"it knows {', '.join(_CUSTOMIZATION.fields)} in customization",
+            hint=f"supported in customization: {', '.join(_CUSTOMIZATION.fields)} in customization",
         )
     wrong = list(wrong_kinds(data, _SCHEMATIC))
     if wrong:
         raise TalopsError("; ".join(wrong), where=where)
     compact = _compact(data, _SCHEMATIC)
-    compact.setdefault("customization", {})  # always there, even when it is empty
+    compact.setdefault("customization", {})  # always written, even if empty
     return yamltext.dump(compact)
 
 
 def _compact(value: Any, kind: Type | None) -> Any:
-    """Fields in order, empty ones left out."""
+    """Fields in order, without empty ones."""
     if isinstance(kind, ListOf):
         return [_compact(item, kind.item) for item in value]
     if not isinstance(kind, Struct):

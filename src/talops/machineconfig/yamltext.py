@@ -1,4 +1,4 @@
-"""Plain data ⇄ YAML text: a quick writer in talosctl's own shape, and a reader of Go's dialect."""
+"""Plain data ⇄ YAML text: a fast writer in the format of talosctl, and a reader of Go's dialect."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _INDENT = "    "
-# Far beyond any config; a file that is larger, or that aliases blow up, is a mistake or a trap.
+# Larger than any config; a larger file or expansion of aliases is a mistake or an attack.
 MOST_CHARACTERS = 8 * 1024 * 1024
 MOST_VALUES = 200_000
-# A text that Go's YAML would read as something else; it quotes these, and so must we: the
-# Image Factory hashes what Go writes. The last two are trouble for other readers only.
+# A string that Go's YAML would parse as another type. Go quotes these, and the Image Factory
+# hashes its output, so the writer must do the same. The last two are ambiguous for other parsers
+# only.
 _LOOKALIKE = re.compile(
     r"""
       [-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)
@@ -35,9 +36,9 @@ _LOOKALIKE = re.compile(
     """,
     flags=re.VERBOSE,
 )
-# What a text without quotes may not be: an indicator in front, `: ` or ` #` within.
+# Strings that require quotes: a leading indicator, `: ` or ` #`.
 _NOT_PLAIN = re.compile(r"^([#,\[\]{}&*!|>'\"%@` ]|[-?:](\s|$)|---|\.\.\.)|:(\s|$)|\s#|\s$")
-# Printable by JSON's rules, but not by YAML's.
+# Printable in JSON, but not in YAML.
 _ESCAPED = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 
 
@@ -55,7 +56,7 @@ def _scalar_text(text: str) -> str:
 
 
 def _block(text: str, indent: str) -> str | None:
-    """Text of several lines in block style, where that is possible without loss."""
+    """Multi-line text in block style, if possible without loss."""
     lines = text.split("\n")
     if text.startswith((" ", "\n")) or text.endswith("\n\n"):
         return None
@@ -75,11 +76,11 @@ def _scalar(value: Any, indent: str) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return str(value)
-    raise TypeError(f"no YAML for {type(value).__name__}")
+    raise TypeError(f"cannot write as YAML: {type(value).__name__}")
 
 
 def _write(out: list[str], value: Any, indent: str, lead: str) -> None:
-    """Append `value`; `lead` is what stands before its first line (`key:` or `-`)."""
+    """Append `value`; `lead` is the text before its first line (`key:` or `-`)."""
     if isinstance(value, dict) and value:
         _write_map(out, value, indent, lead)
     elif isinstance(value, (list, tuple)) and value:
@@ -99,7 +100,7 @@ def _write_map(out: list[str], value: dict[str, Any], indent: str, lead: str) ->
     in_list = lead.endswith("-")
     if lead and not in_list:
         out.append(lead)
-    # The keys of a list item stand two columns behind its dash.
+    # The keys of a list item are indented by two columns.
     inner = lead[:-1] + "  " if in_list else indent
     for number, (key, item) in enumerate(value.items()):
         start = f"{lead} " if in_list and number == 0 else inner
@@ -117,7 +118,7 @@ def dump_all(documents: Iterable[Any]) -> str:
 
 
 class _GoConstructor(SafeConstructor):
-    """Scalars as Talos' own reader takes them: 0644 is octal, a date stays text."""
+    """Scalars as Talos parses them: 0644 is octal, a date stays a string."""
 
     def construct_yaml_int(self, node: Any) -> int:
         text = self.construct_scalar(node).replace("_", "")
@@ -134,14 +135,14 @@ _GoConstructor.add_constructor("tag:yaml.org,2002:timestamp", _GoConstructor.con
 
 
 def load_all(text: str, *, where: str) -> list[Any]:
-    """Every document of the text; empty ones are left out."""
+    """Every document of the text, without empty ones."""
     if len(text) > MOST_CHARACTERS:
-        raise TalopsError(f"is larger than {MOST_CHARACTERS >> 20} MiB", where=where)
+        raise TalopsError(f"the text is larger than {MOST_CHARACTERS >> 20} MiB", where=where)
     try:
         documents = _read_carefully(text)
         _refuse_bombs(documents, where)
     except RecursionError:
-        raise TalopsError("is nested too deeply", where=where) from None
+        raise TalopsError("the text is nested too deeply", where=where) from None
     except (YAMLError, ValueError) as error:
         mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
         place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
@@ -153,19 +154,21 @@ def _read_carefully(text: str) -> list[Any]:
     try:
         return _read(text, pure=False)
     except (YAMLError, ValueError):
-        # The quick reader does not take `[https://…]`: what it refuses, the thorough one judges.
+        # The fast parser rejects `[https://…]`; then the complete parser is used.
         return _read(text, pure=True)
 
 
 def _refuse_bombs(documents: list[Any], where: str) -> None:
-    """Count values as they would be written, each alias again, and stop before it hurts."""
+    """Count values with aliases expanded, and stop at the limit."""
     waiting: list[Any] = list(documents)
     seen = 0
     while waiting:
         value = waiting.pop()
         seen += 1
         if seen > MOST_VALUES:
-            raise TalopsError(f"holds more than {MOST_VALUES} values, aliases counted", where=where)
+            raise TalopsError(
+                f"holds more than {MOST_VALUES} values, including aliases", where=where
+            )
         if isinstance(value, dict):
             waiting.extend(value.values())
         elif isinstance(value, list):
@@ -173,7 +176,7 @@ def _refuse_bombs(documents: list[Any], where: str) -> None:
 
 
 def _problem(error: Exception) -> str:
-    """What is wrong without the text around it: lines here hold keys."""
+    """The problem without the surrounding text, because lines contain keys."""
     problem = str(getattr(error, "problem", None) or "not readable")
     return problem.split(" with value", maxsplit=1)[0]
 

@@ -1,4 +1,4 @@
-"""Apply a saved plan: judged, in a safe order, retried where that helps, and checked for drift."""
+"""Apply a saved plan: judged, in a safe order, with retries, and verified by a second plan."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from talops.tofu.plan import Change, Plan
 
 # VMID → the slots of its disks as Proxmox shows them, without CD-ROM and cloud-init drives.
-# A VM that is missing there could not be read; an empty set means that it has no disk.
+# A missing VM could not be read; an empty set means that it has no disks.
 Disks = Mapping[int, frozenset[str]]
 ReadDisks = Callable[["Sequence[Change]"], Awaitable[Disks | None]]
 Healthy = Callable[[Batch], Awaitable[None]]
-# Address → import id (NODE/VMID) of those VMs that exist although the state does not know them.
+# Address → import id (NODE/VMID) of VMs that exist but are not in the state.
 FindLost = Callable[["Sequence[Change]"], Awaitable[Mapping[str, str]]]
 RETRIES = 3
 PAUSES = (2.0, 8.0, 20.0)
@@ -46,12 +46,12 @@ async def _none_lost(_: Sequence[Change]) -> Mapping[str, str]:
 
 
 async def no_wait(_: Batch) -> None:
-    """There is no cluster yet that could be healthy."""
+    """Before the first cluster exists, nothing has to be healthy."""
 
 
 @contextmanager
 def fleeting(saved: Path) -> Iterator[Path]:
-    """A plan file holds secrets: it does not stay."""
+    """A plan file contains secrets, so it is removed."""
     try:
         yield saved
     finally:
@@ -60,7 +60,7 @@ def fleeting(saved: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Conduct:
-    """How to apply: `read_disks` and `find_lost` look at the real VMs, `healthy` waits for them."""
+    """How to apply: `read_disks` and `find_lost` read the real VMs, `healthy` waits for them."""
 
     policy: Policy = field(default_factory=Policy)
     read_disks: ReadDisks = _unread
@@ -68,14 +68,14 @@ class Conduct:
     find_lost: FindLost = _none_lost
     parallelism: int | None = None
     extra: tuple[str, ...] = ()
-    # A plan that has to be made again is made the same way: to take away, and of these alone.
+    # A later plan of this apply uses the same options: destroy, and these targets only.
     destroy: bool = False
     targets: tuple[str, ...] = ()
     pauses: tuple[float, ...] = PAUSES
 
 
 class Applier:
-    """Carries one layer from a plan file to a world that matches it."""
+    """Applies the saved plan of one layer until the real infrastructure matches it."""
 
     def __init__(self, engine: Engine, conduct: Conduct, diary: Diary) -> None:
         self._engine = engine
@@ -84,12 +84,12 @@ class Applier:
         engine.watch(self._note)
 
     def _note(self, event: Event) -> None:
-        """A VM is only fresh until its creation is over."""
+        """A VM is fresh only until its creation has finished."""
         if isinstance(event, ResourceChange) and event.phase == "complete":
             self._diary.finished(event.address)
 
     async def judged(self, saved: Path) -> tuple[Plan, list[Judged]]:
-        """The verdict on a plan, announced."""
+        """Judge a plan and report the result."""
         plan = await self._engine.show(saved)
         disks = await self._conduct.read_disks(plan.acts)
         found = judge(plan, disks)
@@ -98,7 +98,7 @@ class Applier:
         return plan, found
 
     async def apply(self, saved: Path) -> list[Judged]:
-        """Do what the plan says and nothing else; refuse before anything is touched."""
+        """Apply exactly this plan; refuse before the first change."""
         plan, changes = await self.judged(saved)
         if await self._adopt(plan):
             approved = changes
@@ -107,7 +107,7 @@ class Applier:
             self._must_be_approved(changes, approved)
         if plan.errored:
             raise RefusedError(
-                "the plan is not whole: making it failed half-way",
+                "the plan is incomplete, because planning failed",
                 where=self._engine.layer.name,
                 hint=f"talops infra plan --layer {self._engine.layer.name}",
             )
@@ -131,7 +131,7 @@ class Applier:
             await self._conduct.healthy(batch)
 
     async def _adopt(self, plan: Plan) -> bool:
-        """Take VMs into the state that a killed run made and could not note down any more."""
+        """Import VMs that a killed run created but did not record in the state."""
         known = self._diary.read()
         lost = [c for c in plan.acts if c.actions == ("create",) and c.address in known]
         if not lost:
@@ -146,7 +146,7 @@ class Applier:
     async def _in_order(
         self, saved: Path, batches: Sequence[Batch], approved: Sequence[Judged]
     ) -> None:
-        """One targeted plan per batch, each held against what was approved; then the rest."""
+        """One targeted plan per batch, each compared with the approved plan; then the rest."""
         for number, batch in enumerate(batches, start=1):
             reason = "one control plane at a time" if batch.role == "controlplane" else "in batches"
             self._engine.emit(
@@ -160,7 +160,7 @@ class Applier:
     async def _again(
         self, saved: Path, approved: Sequence[Judged], targets: Sequence[str] = ()
     ) -> None:
-        """Plan anew and apply, if nothing is in it that was not approved."""
+        """Plan again, and apply the plan if it has only approved changes."""
         with fleeting(saved):
             if await self._plan(saved, targets):
                 _, changes = await self.judged(saved)
@@ -199,7 +199,7 @@ class Applier:
         await asyncio.sleep(self._conduct.pauses[attempt])
 
     def _must_be_approved(self, changes: Sequence[Judged], approved: Sequence[Judged]) -> None:
-        """A later plan may do less than the approved one, never more."""
+        """A later plan may have fewer changes than the approved one, never more."""
         limits = {change.address: change for change in approved}
         making = self._diary.read()
         for change in changes:
@@ -208,14 +208,14 @@ class Applier:
             limit = limits.get(change.address)
             if limit is None or change.effect > limit.effect:
                 raise RefusedError(
-                    f"the world changed meanwhile: {change.name} would now be touched "
+                    f"the infrastructure changed since the plan: {change.name} would now change "
                     f"({change.effect}: {change.why})",
                     where=f"{self._engine.layer.name} {change.address}",
                     hint=f"talops infra plan --layer {self._engine.layer.name}",
                 )
 
     async def no_drift(self, saved: Path) -> None:
-        """The gate: a second plan must be empty."""
+        """Verify the result: a second plan must be empty."""
         with fleeting(saved):
             if not await self._engine.plan(saved, step="check"):
                 return

@@ -1,4 +1,4 @@
-"""The disks that a VM really has: the state does not know what others attached."""
+"""The actual disks of a VM; the state does not contain disks that others attached."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _NOT_A_DISK = re.compile(r"media=cdrom|cloudinit|^none\b")
 SECONDS = 15
 CREATION_SECONDS = 120
 AT_ONCE = 8
-# Of a VM whose name, tags and disks are still to come.
+# The lock of a VM whose name, tags and disks are not set yet.
 YOUNG = frozenset({"create", "clone"})
 OK, FORBIDDEN, FAILED = 200, (401, 403), 500
 
 
 class GoneError(TalopsError):
-    """A VM that was listed a moment ago."""
+    """The read of a VM that was listed before."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """How the provider itself reaches Proxmox: PROXMOX_VE_* of its environment."""
+    """How the provider connects to Proxmox: PROXMOX_VE_* of its environment."""
 
     endpoint: str
     token: Secret | None = None
@@ -46,7 +46,7 @@ class Access:
 
 
 def disk_slots(config: Mapping[str, Any]) -> frozenset[str]:
-    """Slots of the disks in a VM's config; CD-ROM and cloud-init drives are none."""
+    """Slots of the disks in a VM's config, without CD-ROM and cloud-init drives."""
     return frozenset(
         key
         for key, value in config.items()
@@ -55,8 +55,8 @@ def disk_slots(config: Mapping[str, Any]) -> frozenset[str]:
 
 
 async def read_attached(access: Access, changes: Sequence[Change]) -> dict[int, frozenset[str]]:
-    """The slots of every existing VM that a plan touches. One that Proxmox does not show is left
-    out: a token that may not see a VM gets the same answer as for one that is gone.
+    """The slots of every existing VM that a plan touches. A VM that Proxmox does not show is left
+    out: a token without access to a VM gets the same response as for a VM that does not exist.
     """
     existing = {c.vm_id for c in changes if c.type == VM and c.before and c.vm_id is not None}
     if not existing:
@@ -67,9 +67,9 @@ async def read_attached(access: Access, changes: Sequence[Change]) -> dict[int, 
 
 
 async def find_lost(access: Access, changes: Sequence[Change]) -> dict[str, str]:
-    """Address → NODE/VMID of planned VMs that exist already under the planned name.
+    """Address → NODE/VMID of planned VMs that already exist with the planned name.
 
-    A VMID that somebody else's VM has is none of ours: creating it will fail, as it should.
+    A VMID that another VM uses is left out: creating the planned VM fails, as it should.
     """
     wanted = {change.vm_id for change in changes}
     async with _client(access) as client:
@@ -84,7 +84,7 @@ async def find_lost(access: Access, changes: Sequence[Change]) -> dict[str, str]
             "VMs of an earlier run",
             whole,
             timeout=CREATION_SECONDS,
-            hint="look at the tasks of that VM in Proxmox, then run the same command again",
+            hint="check the tasks of this VM in Proxmox, then run the same command again",
         )
     return lost_vms(found, changes)
 
@@ -94,7 +94,7 @@ async def _configs(
 ) -> list[dict[str, Any]]:
     """The configs of these VMs, or of all where any VMID will do, with `vmid` and `node`.
 
-    What the list itself says of a VM is seconds old, or missing: it only tells which there are.
+    The list is seconds old and incomplete, so it is used only for the VMIDs.
     """
     listed = await _ask(client, "GET", "cluster/resources", params={"type": "vm"})
     rows = [vm for vm in listed if vm.get("type", "qemu") == "qemu"]
@@ -160,7 +160,9 @@ async def _ask(client: httpx.AsyncClient, method: str, path: str, **more: Any) -
         ) from error
     if answer.status_code in FORBIDDEN:
         raise DeniedError(
-            f"Proxmox says no: {answer.reason_phrase}", where=where, hint="talops host check"
+            f"Proxmox denied the request: {answer.reason_phrase}",
+            where=where,
+            hint="talops host check",
         )
     if answer.status_code == FAILED and "does not exist" in answer.reason_phrase:
         raise GoneError(f"Proxmox says: {answer.reason_phrase}", where=where)

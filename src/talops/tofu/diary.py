@@ -1,8 +1,6 @@
-"""What talops was about to create when it was stopped.
-
-A VM whose creation never finished is not somebody's node yet: the next run may adopt it or make it
-anew without being asked. Only addresses that stand in this file enjoy that, and none stays in it
-longer than its creation takes.
+"""Record of the VMs that talops is creating. A VM whose creation did not finish is not a node yet:
+the next run may import or replace it without confirmation. This applies only to addresses in this
+file, and each is removed when its creation finishes.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ _KEY = re.compile(r'\["([^"]+)"\]')
 
 
 class Diary:
-    """Addresses and how far they are: `creating`, or `adopted` into the state half-made."""
+    """Addresses and their state: `creating`, or `adopted` (imported while incomplete)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -40,17 +38,17 @@ class Diary:
             raise TalopsError(
                 f"cannot be read: {error}",
                 where=str(self._path),
-                hint="remove the file; unfinished VMs then have to be named",
+                hint="remove the file; then unfinished VMs require --allow-replace",
             ) from error
         return {str(address): str(stage) for address, stage in found.items()}
 
     def names(self) -> frozenset[str]:
-        """The keys of their modules: what the inventory calls them."""
+        """The keys of their modules, which are the names in the inventory."""
         keys = (_KEY.search(address) for address in self.read())
         return frozenset(found[1] for found in keys if found)
 
     def fresh(self, plan: Plan) -> frozenset[str]:
-        """Those that really are unfinished: this plan would create them, or they are half-made."""
+        """The unfinished ones: this plan would create them, or they are incomplete."""
         known = self.read()
         unfinished = {
             change.address
@@ -60,7 +58,7 @@ class Diary:
         return frozenset(a for a, stage in known.items() if stage == ADOPTED or a in unfinished)
 
     def write(self, addresses: Iterable[str], stage: str = CREATING) -> None:
-        """Remember them before the first of them is made."""
+        """Record them before the first one is created."""
         self._save({**self.read(), **dict.fromkeys(addresses, stage)})
 
     def keep_only(self, addresses: Iterable[str]) -> None:
@@ -68,7 +66,7 @@ class Diary:
         self._save({address: known[address] for address in addresses if address in known})
 
     def finished(self, address: str) -> None:
-        """It came to life: from now on it is a VM like any other."""
+        """Its creation finished: remove it from the record."""
         known = self.read()
         if known.pop(address, None):
             self._save(known)

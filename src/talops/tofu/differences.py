@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "(known after apply)"
 HIDDEN = "(sensitive)"
-# A list of blocks is an accident of order; the key says which block is the same one.
+# The order of a list of blocks is arbitrary; the key identifies a block.
 IDENTITY = {"disk": "interface", "hostpci": "device", "numa": "device"}
 
 
@@ -79,7 +79,7 @@ def _by_key(path: tuple[str, ...], side: Any) -> dict[str, Any]:
 
 
 def _follow_keys(path: tuple[str, ...], side: Any, mark: Any) -> Any:
-    """Marks (unknown, sensitive) come as a list beside the values: give them the same keys."""
+    """Marks (unknown, sensitive) are a list parallel to the values: give them the same keys."""
     if not isinstance(mark, list):
         return mark if mark is True else {}
     items = _list(side)

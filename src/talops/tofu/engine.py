@@ -1,4 +1,4 @@
-"""One layer and the program that runs it; each method is one command of that program."""
+"""One layer and the engine that runs it; each method is one command of the engine."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from talops.events import Emit, Event
     from talops.tofu.layers import Layer
 
-# Long enough for a run that was interrupted to stop and let go of the state.
+# Long enough for an interrupted run to stop and unlock the state.
 LOCK_TIMEOUT = "120s"
 CHANGES = 2  # -detailed-exitcode
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # some commands colour whatever they are told
-# What OpenTofu says about things that talops does on purpose: it targets single VMs to restart them
-# one by one, and still reads a state from before there was a passphrase.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # some commands ignore -no-color
+# Warnings about what talops does on purpose: it targets single VMs to restart them one by one, and
+# reads states that were written before a passphrase was set.
 EXPECTED = {
     "Resource targeting is in effect",
     "Applied changes may be incomplete",
@@ -41,8 +41,8 @@ def _ignore(_: Event) -> None:
 
 
 class Engine:
-    """`environment` is what the program would inherit; `credentials` (variable → secret) are added
-    for its process alone and masked in all that it says.
+    """`environment` is the inherited environment; `credentials` (variable → secret) are added for
+    the process of the engine only and masked in its output.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Engine:
         self._redact = _redactor(self._credentials)
 
     def watch(self, listener: Emit) -> None:
-        """Tell `listener` what happens as well."""
+        """Send events to `listener`, too."""
         told = self.emit
 
         def both(event: Event) -> None:
@@ -74,7 +74,7 @@ class Engine:
         self.emit = both
 
     async def init(self, extra: Sequence[str] = (), *, settings: Path | None = None) -> None:
-        """`settings` is a CLI configuration that says where providers are; for this run alone."""
+        """`settings` is a CLI configuration with the sources of providers, for this run only."""
         more = {"TF_CLI_CONFIG_FILE": str(settings)} if settings else {}
         await self._stream("init", ["init", "-json", "-input=false", *extra], more=more)
 
@@ -88,9 +88,8 @@ class Engine:
         step: str = "plan",
         lock: bool = True,
     ) -> bool:
-        """Write a plan to `saved` (private); whether there is anything to do.
-
-        Without `lock` it only looks: it waits for nobody and keeps nobody waiting.
+        """Write a plan to `saved` (private) and return whether it has changes. Without `lock` it
+        is read-only: it neither waits for the state lock nor takes it.
         """
         make_private_directory(saved.parent)
         write_atomic(saved, b"", mode=PRIVATE)
@@ -108,12 +107,12 @@ class Engine:
         return read_plan(_last_json(done.output, self.layer.name))
 
     async def apply(self, saved: Path, *, parallelism: int, extra: Sequence[str] = ()) -> None:
-        """Exactly the saved plan."""
+        """Apply exactly the saved plan."""
         flags = ["-json", "-input=false", self._lock, f"-parallelism={parallelism}"]
         await self._stream("apply", ["apply", *flags, *extra, str(saved)])
 
     async def refresh(self, extra: Sequence[str] = ()) -> None:
-        """Bring the state up to date with the world; nothing else changes."""
+        """Update the state to match the real infrastructure; change nothing else."""
         flags = ["-json", "-input=false", "-refresh-only", "-auto-approve", self._lock]
         await self._stream("refresh", ["apply", *flags, *extra])
 
@@ -137,18 +136,18 @@ class Engine:
         return [line for line in done.output.splitlines() if line]
 
     async def state_pull(self) -> str:
-        """The whole state as text; it holds secrets, so it goes into no log."""
+        """The whole state as text; it contains secrets, so it is never logged."""
         return await self._plain("state pull", ["state", "pull"])
 
     async def state_push(self, file: Path) -> None:
-        """Make a file the state; refused where it is older or of another lineage."""
+        """Push a state file; OpenTofu refuses an older one or another lineage."""
         await self._plain("state push", ["state", "push", self._lock, str(file)])
 
     async def force_unlock(self, lock: str) -> None:
         await self._plain("force-unlock", ["force-unlock", "-force", lock])
 
     async def validate(self) -> list[Diagnostic]:
-        """Every problem that it finds; an empty list is a valid layer."""
+        """Every problem in the layer; empty if it is valid."""
         done = await self._run(["validate", "-json"])
         found = _last_json(done.output, self.layer.name).get("diagnostics", [])
         return [stream.diagnostic(self.layer.name, each) for each in found]
@@ -177,7 +176,7 @@ class Engine:
         fine: set[int] | None = None,
         more: Mapping[str, str] | None = None,
     ) -> int:
-        """Run a command that speaks JSON lines; its events go to `emit` as they come."""
+        """Run a command with JSON lines as output and send its events to `emit`."""
         problems: list[Diagnostic] = []
 
         def on_line(line: str) -> None:
@@ -203,7 +202,7 @@ class Engine:
         on_line: Any = lambda _: None,
         more: Mapping[str, str] | None = None,
     ) -> process.Finished:
-        """Secrets travel in the environment of the child and nowhere else."""
+        """Secrets are passed in the environment of the child process only."""
         env = {
             **self._environment,
             **(more or {}),
@@ -227,13 +226,13 @@ class Engine:
 
 
 def _redactor(credentials: Mapping[str, Secret]) -> Redactor:
-    """Masks a secret as it is and as it stands inside a JSON text."""
+    """Mask a secret, both plain and as escaped in JSON."""
     escaped = (Secret(json.dumps(secret.reveal())[1:-1]) for secret in credentials.values())
     return Redactor([*credentials.values(), *escaped])
 
 
 def _diagnostics(done: process.Finished, engine: Engine) -> list[Diagnostic]:
-    """What a command without -json printed, as one error."""
+    """The output of a failed command without -json, as one error."""
     plain = _COLOUR.sub("", done.errors or done.output).replace("│", " ").replace("╵", " ")
     text = engine.redact(" ".join(plain.split()))
     summary, _, detail = text.removeprefix("╷ ").removeprefix("Error: ").partition(". ")
@@ -241,7 +240,7 @@ def _diagnostics(done: process.Finished, engine: Engine) -> list[Diagnostic]:
 
 
 def _last_json(output: str, layer: str) -> dict[str, Any]:
-    """The JSON document in an output that may begin with warnings about the CLI's own settings."""
+    """The JSON document in an output that may start with warnings about the CLI configuration."""
     for line in reversed(output.splitlines() or [""]):
         if line.startswith("{") and line != "{":
             try:
@@ -252,4 +251,4 @@ def _last_json(output: str, layer: str) -> dict[str, Any]:
     try:
         return dict(json.loads(output[output.index("{") :]))
     except ValueError as error:
-        raise ToolError("the answer is no JSON", where=layer, hint="talops infra init") from error
+        raise ToolError("the output is not JSON", where=layer, hint="talops infra init") from error

@@ -1,4 +1,4 @@
-"""A failed run of OpenTofu, in words, with the next command."""
+"""The error of a failed OpenTofu run, with the next command."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _HINTS = (
     ("Missing required provider", "talops infra init{layer}"),
     ("Module not installed", "talops infra init{layer}"),
     ("provider plugin", "talops infra init{layer}"),
-    ("not locked", "nobody holds it: run the command that was refused again"),
+    ("not locked", "the state is not locked: run the failed command again"),
     ("already managed", "talops infra state-list{layer}"),
     ("Proxmox VE API credentials", "talops host prepare, or set PROXMOX_VE_API_TOKEN"),
 )
-USUAL = "repair what it names, then run the same command again"
-AGAIN = "run the same command again: it goes on from here"
+USUAL = "fix the reported problem, then run the same command again"
+AGAIN = "run the same command again to continue"
 
 
 class TofuError(ToolError):
-    """Carries the diagnostics, so that a caller can tell a passing failure from a final one."""
+    """Contains the diagnostics, to distinguish transient from permanent failures."""
 
     def __init__(
         self, what: str, *, where: str, hint: str, diagnostics: Sequence[Diagnostic]
@@ -63,7 +63,7 @@ def _hint(layer: str, error: Diagnostic) -> str:
     if "state lock" in error.summary.lower():
         found = _LOCK_ID.search(error.detail)
         lock = found[1] if found else "LOCK_ID"
-        return f"if nobody works on it: talops infra force-unlock{flag} {lock}"
+        return f"if no other run is active: talops infra force-unlock{flag} {lock}"
     for words, hint in _HINTS:
         if words in text:
             return hint.format(layer=flag)

@@ -1,4 +1,4 @@
-"""What OpenTofu tells while it works, and what talops decides about it."""
+"""Events of an OpenTofu run, and the decisions of talops about its plans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LayerDone(Event):
 
 @dataclass(frozen=True)
 class ResourceChange(Event):
-    """One resource on its way: `phase` is start, progress, complete or error."""
+    """Progress of one resource: `phase` is start, progress, complete or error."""
 
     layer: str
     address: str
@@ -51,7 +51,7 @@ class ResourcePlanned(Event):
 
 @dataclass(frozen=True)
 class ResourceDrifted(Event):
-    """The world differs from what the state remembers."""
+    """A resource differs from the state."""
 
     layer: str
     address: str
@@ -71,7 +71,7 @@ class ChangeSummary(Event):
 
 @dataclass(frozen=True)
 class Diagnostic(Event):
-    """A warning or error of OpenTofu or a provider; `where` is file:line if it knows one."""
+    """A warning or error of OpenTofu or a provider; `where` is file:line if known."""
 
     layer: str
     severity: str
@@ -91,7 +91,7 @@ class Outputs(Event):
 
 @dataclass(frozen=True)
 class TofuLine(Event):
-    """Anything else it printed."""
+    """Any other output."""
 
     layer: str
     message: str
@@ -99,7 +99,7 @@ class TofuLine(Event):
 
 @dataclass(frozen=True)
 class PlanJudged(Event):
-    """The verdict on a saved plan: one row per change, as `judge.Judged.as_dict` gives it."""
+    """The judged plan: one row per change, as returned by `judge.Judged.as_dict`."""
 
     layer: str
     changes: tuple[dict[str, Any], ...]
@@ -118,7 +118,7 @@ class BatchStarted(Event):
 
 @dataclass(frozen=True)
 class Interrupted(Event):
-    """The program was asked to stop; it ends with the resources that it works on."""
+    """OpenTofu was interrupted; it stops when the resources in progress are done."""
 
     layer: str
 

@@ -1,4 +1,4 @@
-"""The plan judge: what each planned change does, and the attribute that causes it. Pure."""
+"""The plan judge: the effect of each planned change and the attribute that causes it. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REASONS = {
     "replace_because_tainted": "its creation did not finish",
     "replace_because_cannot_update": "cannot be changed in place",
-    "replace_by_request": "asked for by -replace",
+    "replace_by_request": "requested by -replace",
     "replace_by_triggers": "replace_triggered_by",
     "delete_because_no_resource_config": "no longer in the configuration",
     "delete_because_no_module": "no longer in the configuration",
@@ -30,7 +30,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Cause:
-    """An attribute and what its change does; values are None where they say nothing."""
+    """An attribute and the effect of its change; values are None if they are not useful."""
 
     attribute: str
     effect: Effect
@@ -45,7 +45,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Judged:
-    """`foreign`: disks on the VM that talops did not make. `unread`: nobody could tell."""
+    """`foreign`: disks that talops did not create. `unread`: the disks could not be read."""
 
     address: str
     name: str
@@ -63,7 +63,7 @@ class Judged:
 
     @property
     def why(self) -> str:
-        """The causes of the effect itself; the gentler ones are not the reason."""
+        """The causes of the effect, without those of weaker effects."""
         return ", ".join(str(c) for c in self.causes if c.effect is self.effect)
 
     def as_dict(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Judged:
 
 
 def judge(plan: Plan, attached: Mapping[int, frozenset[str]] | None = None) -> list[Judged]:
-    """Every change that the plan would make, the harshest first."""
+    """Every change of the plan, the strongest effect first."""
     found = [_judge(change, attached) for change in plan.acts]
     return sorted(found, key=lambda judged: (-judged.effect, judged.address))
 
@@ -95,7 +95,7 @@ def _judge(change: Change, attached: Mapping[int, frozenset[str]] | None) -> Jud
     elif new := _new_drives(change):
         touched, foreign = True, _in_slots(new, change, attached)
     if foreign and effect < Effect.REMOVES_DISK:
-        # bpg/proxmox detaches every disk it does not know of as soon as any disk block changes.
+        # bpg/proxmox detaches every unknown disk as soon as any disk block changes.
         effect = Effect.REMOVES_DISK
         causes = (*causes, *(Cause(f"disk.{slot}", effect) for slot in sorted(foreign)))
     return Judged(
@@ -143,7 +143,7 @@ def _replacement(change: Change) -> tuple[Cause, ...]:
 
 
 def _update(change: Change) -> tuple[Effect, tuple[Cause, ...]]:
-    """Of a VM: the harshest of its attributes. Other guests restart for all we know."""
+    """For a VM, the strongest effect of its attributes; other guests are assumed to restart."""
     usual = Effect.RESTARTS if change.type in GUESTS else Effect.ONLINE
     causes = tuple(
         Cause(
@@ -155,7 +155,7 @@ def _update(change: Change) -> tuple[Effect, tuple[Cause, ...]]:
         for d in differences(change)
     )
     causes = tuple(cause for cause in causes if cause.effect is not Effect.NOTHING)
-    # An update without a visible difference is one that we do not understand.
+    # The effect of an update without a visible difference is unknown.
     return max((cause.effect for cause in causes), default=usual), causes
 
 
@@ -166,7 +166,7 @@ def _touches_disks(change: Change, effect: Effect, causes: tuple[Cause, ...]) ->
 
 
 def _new_drives(change: Change) -> frozenset[str]:
-    """Slots that a CD-ROM or cloud-init drive takes and did not have before."""
+    """Slots that a CD-ROM or cloud-init drive newly uses."""
     if change.type != VM or not change.before or not change.after:
         return frozenset()
     return claimed(change.after) - claimed(change.before)
@@ -175,7 +175,7 @@ def _new_drives(change: Change) -> frozenset[str]:
 def _in_slots(
     taken: frozenset[str], change: Change, attached: Mapping[int, frozenset[str]] | None
 ) -> frozenset[str] | None:
-    """The disks that have to leave these slots; None: not readable."""
+    """The disks that are detached from these slots; None: could not be read."""
     if attached is None or change.vm_id is None or change.vm_id not in attached:
         return None
     return attached[change.vm_id] & taken
@@ -184,15 +184,15 @@ def _in_slots(
 def _foreign(
     change: Change, attached: Mapping[int, frozenset[str]] | None
 ) -> frozenset[str] | None:
-    """Disks on the VM that the state does not know; None: not readable."""
+    """Disks of the VM that are not in the state; None: could not be read."""
     if attached is None or change.vm_id is None or change.vm_id not in attached:
         return None
     return attached[change.vm_id] - _made(change)
 
 
 def _made(change: Change) -> frozenset[str]:
-    """Slots of the disks that talops made. The state of a VM whose creation broke off may have its
-    disks without their slots, or no disks: then they are where the plan wants them.
+    """Slots of the disks that talops created. If the creation of the VM was interrupted, its state
+    may have disks without slots, or no disks; then the slots of the plan count.
     """
     disks = change.before.get("disk") or []
     known = disks and all(isinstance(disk.get("interface"), str) for disk in disks)

@@ -1,4 +1,4 @@
-"""The layers under infrastructure/: which there are, in which order, and which one is meant."""
+"""The layers under infrastructure/: find, order and select them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUPS = ("02-platforms", "03-legacy")
 
 @dataclass(frozen=True)
 class Layer:
-    """One directory with a state of its own; `name` is its path below infrastructure/."""
+    """A directory with its own state; `name` is its path below infrastructure/."""
 
     name: str
     path: Path
@@ -29,7 +29,7 @@ class Layer:
 
 
 def find_layers(root: Path) -> list[Layer]:
-    """Every layer that holds configuration, in the order in which they are applied."""
+    """Every layer with configuration files, in the order of apply."""
     base = root / FOLDER
     candidates: list[Path] = [base / name for name in SINGLE]
     for group in GROUPS:
@@ -39,13 +39,12 @@ def find_layers(root: Path) -> list[Layer]:
 
 
 def choose(layers: Sequence[Layer], wanted: Iterable[str] | None, root: Path) -> list[Layer]:
-    """The named layers in their order; all of them without names.
-
-    A layer answers to its name, its last part, or the name of its group.
+    """The named layers in order, or all layers. A layer matches its name, its last part, or the
+    name of its group.
     """
     if not layers:
         raise TalopsError(
-            "there is no layer to work on",
+            "no OpenTofu layers found",
             where=str(root / FOLDER),
             hint="talops configure",
         )
@@ -55,7 +54,7 @@ def choose(layers: Sequence[Layer], wanted: Iterable[str] | None, root: Path) ->
     for name in names:
         if not any(_answers(layer, name) for layer in layers):
             known = ", ".join(layer.name for layer in layers)
-            raise TalopsError(f"no layer is named {name}", hint=f"choose from: {known}")
+            raise TalopsError(f"layer {name} does not exist", hint=f"choose from: {known}")
     return [layer for layer in layers if any(_answers(layer, name) for name in names)]
 
 

@@ -1,4 +1,4 @@
-"""A look into a local state file."""
+"""Read a local state file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def resource_count(path: Path) -> int:
-    """Managed resources in a state file; 0 without one, 1 where it cannot be looked into."""
+    """Number of managed resources in a state file; 0 without a file, 1 if it cannot be read."""
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

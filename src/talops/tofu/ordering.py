@@ -1,4 +1,4 @@
-"""In which order VMs may restart. Pure."""
+"""The order in which VMs restart. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from talops.tofu.plan import Plan
 
 DEFAULT_PARALLELISM = 10
-# Storage locks are held per clone or allocation; more at once only fail each other.
+# Each clone or allocation holds a storage lock; more at once would only time out.
 CREATE_PARALLELISM = 4
 
 
 @dataclass(frozen=True)
 class Batch:
-    """VMs that may restart together, and that have to be healthy before the next batch."""
+    """VMs that restart together and must be healthy before the next batch."""
 
     role: str
     names: tuple[str, ...]
@@ -33,7 +33,7 @@ def restart_batches(
 ) -> list[Batch]:
     """Control planes one by one, then workers (a third of all `workers` at most), then others.
 
-    Nothing runs yet on VMs whose addresses are `fresh`: they need no order.
+    VMs in `fresh` run nothing yet, so they need no order.
     """
     restarting = {Effect.RESTARTS, Effect.REMOVES_DISK}
     restarts = sorted(
@@ -51,12 +51,12 @@ def restart_batches(
 
 
 def count_workers(plan: Plan) -> int:
-    """All workers that the plan knows, touched or not."""
+    """All workers in the plan, changed or not."""
     return sum(change.type == VM and change.role == WORKER for change in plan.changes)
 
 
 def parallelism(changes: Sequence[Judged], wanted: int | None = None) -> int:
-    """How many resources at once: few while disks are made, else OpenTofu's own number."""
+    """The value of -parallelism: low while disks are created, otherwise OpenTofu's default."""
     if wanted:
         return wanted
     making = {Effect.CREATES, Effect.REPLACES}

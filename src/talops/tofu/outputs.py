@@ -1,4 +1,4 @@
-"""The outputs of a platform layer against what the inventory says. Pure."""
+"""Compare the outputs of a platform layer with the inventory. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def output_differences(outputs: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
-    """One line per output that is missing or differs; `outputs` as `output -json` gives them."""
+    """One line per output that is missing or differs; `outputs` comes from `output -json`."""
     lines: list[str] = []
     for name, wanted in expected.items():
         if name not in outputs:

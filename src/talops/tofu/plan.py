@@ -1,4 +1,4 @@
-"""A saved plan as `show -json` tells it: the parts that decide anything."""
+"""A saved plan as printed by `show -json`: the parts that the judge needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from talops.errors import ToolError
 
 VM = "proxmox_virtual_environment_vm"
-# Other ways to a guest. talops renders none of them, so nothing is known about their updates.
+# Other guest resources. talops does not render them, so the effects of their updates are unknown.
 OTHER_GUESTS = frozenset(
     {
         "proxmox_vm",
@@ -25,7 +25,7 @@ WORKER = "worker"
 
 @dataclass(frozen=True)
 class Change:
-    """One resource in the plan; `before` and `after` are {} where there is none."""
+    """One resource in the plan; `before` and `after` are {} if they do not exist."""
 
     address: str
     type: str
@@ -34,14 +34,14 @@ class Change:
     after: dict[str, Any]
     unknown: Any
     sensitive: tuple[Any, Any]  # of before and after
-    key: str = ""  # of for_each, if it is a text
+    key: str = ""  # of for_each, if it is a string
     reason: str = ""
     deposed: str = ""
     replace_paths: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """What a person calls it: the name it has now, before any renaming by this plan."""
+        """The current name, before this plan renames it."""
         for values in (self.before, self.after):
             found = values.get("name")
             if isinstance(found, str) and found:
@@ -50,9 +50,8 @@ class Change:
 
     @property
     def role(self) -> str:
-        """controlplane, worker or "": from the tags that talops gives its VMs.
-
-        A plan that drops the tag does not make a control plane anything else: both sides count.
+        """controlplane, worker or "", from the tags that talops sets on VMs. A control plane stays
+        one if the plan removes its tag: both sides count.
         """
         tags = {*_texts(self.before.get("tags")), *_texts(self.after.get("tags"))}
         return next((role for role in (CONTROL_PLANE, WORKER) if role in tags), "")
@@ -67,7 +66,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """`outputs_change`: an output differs, although maybe no resource does."""
+    """`outputs_change`: an output differs, even if no resource does."""
 
     changes: tuple[Change, ...]
     outputs_change: bool
@@ -75,7 +74,7 @@ class Plan:
 
     @property
     def acts(self) -> tuple[Change, ...]:
-        """What applying would touch; data sources and no-ops left out."""
+        """The changes of the plan, without data sources and no-ops."""
         return tuple(change for change in self.changes if set(change.actions) - {"no-op", "read"})
 
     @property
@@ -84,12 +83,12 @@ class Plan:
 
 
 def read_plan(document: dict[str, Any]) -> Plan:
-    """Refuses what it does not understand: a plan that is misread is worse than none."""
+    """Fails on an unknown format version: a misread plan is dangerous."""
     version = str(document.get("format_version", ""))
     if not version.startswith("1."):
         raise ToolError(
             f"cannot read a plan of format {version or 'unknown'}",
-            hint="talops tools list, and use a version that talops knows",
+            hint="use a supported version: talops tools list",
         )
     found = [_change(entry) for entry in document.get("resource_changes", [])]
     outputs = document.get("output_changes", {}).values()

@@ -1,4 +1,4 @@
-"""What may be done without being named, and what is refused. Pure."""
+"""Which changes require an option, and which are refused. Pure."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ if TYPE_CHECKING:
 
     from talops.tofu.judge import Judged
 
-# Fetched or computed anew without loss; nothing runs on them.
+# Can be downloaded or computed again without loss; nothing runs on them.
 DISPOSABLE = ("proxmox_download_file", "proxmox_virtual_environment_download_file")
 BUILT_IN = ("terraform_data", "null_resource", "random_", "time_")
 
 
 class RefusedError(TalopsError):
-    """A plan would do something that nobody named."""
+    """A change of a plan that is not allowed."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Names of what may go. `everything` is `down`.
-
-    `fresh` are addresses that talops itself began to create and that never came to life; such a VM
-    is made anew without asking.
+    """Names of resources that can be replaced or destroyed. `everything` is for `down`. `fresh`
+    are addresses whose creation talops started but did not finish; such a VM is replaced without
+    confirmation.
     """
 
     allow_replace: frozenset[str] = frozenset()
@@ -45,18 +44,18 @@ class Refusal:
 
 
 def refusals(changes: Sequence[Judged], policy: Policy) -> list[Refusal]:
-    """Everything in the plan that must not happen under this policy."""
+    """Every change that this policy does not allow."""
     found = [refusal for change in changes if (refusal := _refuse(change, changes, policy))]
     return found + _quorum(changes, policy)
 
 
 def check(layer: str, changes: Sequence[Judged], policy: Policy) -> None:
-    """Raise with every refusal at once."""
+    """Raise one error with all refusals."""
     found = refusals(changes, policy)
     if found:
         lines = [f"{r.judged.name} ({r.judged.address}): {r.reason}" for r in found]
         raise RefusedError(
-            "refused, and nothing was changed:\n  " + "\n  ".join(lines),
+            "refused to apply this plan; nothing was changed:\n  " + "\n  ".join(lines),
             where=layer,
             hint="; ".join(dict.fromkeys(r.hint for r in found)),
         )
@@ -66,7 +65,7 @@ def _refuse(change: Judged, changes: Sequence[Judged], policy: Policy) -> Refusa
     if policy.everything or change.effect < Effect.REMOVES_DISK or _disposable(change):
         return _unread(change, policy)
     if change.tainted and change.address in policy.fresh:
-        return None  # never came to life: whatever it has, this plan or the last one gave it
+        return None  # its creation did not finish: all that it has comes from this or the last plan
     if change.foreign:
         return _takes_away(change)
     if change.address in policy.fresh:
@@ -79,7 +78,7 @@ def _takes_away(change: Judged) -> Refusal:
     again = "then run the same command again"
     return Refusal(
         change,
-        f"would take away {disks}, which talops did not make",
+        f"would detach {disks}, which talops did not create",
         f"detach {disks} of {change.name} in Proxmox: its creation did not finish; {again}"
         if change.tainted
         else f"drain {change.name} so that the volume is detached, {again}",
@@ -87,12 +86,12 @@ def _takes_away(change: Judged) -> Refusal:
 
 
 def _unread(change: Judged, policy: Policy) -> Refusal | None:
-    """Without a look at the real disks nobody can say that none of them is foreign."""
+    """If the real disks are unknown, any of them may be foreign."""
     if not change.unread or policy.everything or change.address in policy.fresh:
         return None
     return Refusal(
         change,
-        "touches disks, and the VM's real disks could not be read",
+        "changes disks, but the real disks of the VM could not be read",
         "talops host check",
     )
 
@@ -104,19 +103,19 @@ def _unnamed(change: Judged, changes: Sequence[Judged], policy: Policy) -> Refus
         return None
     reason = f"{change.effect} it ({change.why})"
     if change.name not in allowed:
-        return Refusal(change, reason, f"if that is meant: {flag} {change.name}")
+        return Refusal(change, reason, f"to allow this: {flag} {change.name}")
     namesakes = [c for c in changes if c.name == change.name and c.effect is change.effect]
     if len(namesakes) > 1:
         return Refusal(
             change,
             f"{reason}, and {len(namesakes)} resources have that name",
-            f"name its address: {flag} '{change.address}'",
+            f"use its address: {flag} '{change.address}'",
         )
     return None
 
 
 def _quorum(changes: Sequence[Judged], policy: Policy) -> list[Refusal]:
-    """Etcd survives the loss of one control plane; a second one must wait for its successor."""
+    """Etcd tolerates the loss of one control plane; the next one must wait for its replacement."""
     if policy.everything:
         return []
     touched = [
@@ -131,8 +130,8 @@ def _quorum(changes: Sequence[Judged], policy: Policy) -> list[Refusal]:
     return [
         Refusal(
             change,
-            f"{change.effect} a control plane while others are touched too ({names})",
-            "one control plane at a time: change one, wait until etcd is healthy, then the next",
+            f"{change.effect} a control plane while others change, too ({names})",
+            "change one control plane, wait until etcd is healthy, then change the next one",
         )
         for change in gone
     ]

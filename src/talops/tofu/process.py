@@ -1,8 +1,8 @@
-"""One child process: its output as it comes, and an interrupt that lets it finish cleanly.
+"""One child process: stream its output, and interrupt it so that it stops cleanly.
 
-The child writes into an unnamed file instead of a pipe. Should talops be killed, a pipe would kill
-OpenTofu at its next line, in the middle of its work and with unsaved state; a file lets it finish,
-save its state and release its lock.
+The child writes to an unnamed file instead of a pipe. If talops is killed, a broken pipe would
+kill OpenTofu at its next line, with unsaved state; with a file it can finish, save its state and
+release its lock.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ async def run(
     on_line: Callable[[str], None] = lambda _: None,
     on_stop: Callable[[], None] = lambda: None,
 ) -> Finished:
-    """Run to the end. Cancelling once asks the child to stop and waits for it; twice kills it."""
+    """Run to the end. The first cancel interrupts the child and waits; the second kills it."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        # Whole or not at all: cancelled in the middle of a start, asyncio kills the child.
+        # Shielded: if the start is cancelled, asyncio kills the child.
         starting = asyncio.ensure_future(_start(argv, cwd, env, output, errors))
         reader = _Tail(output, on_line)
         finished = asyncio.ensure_future(_follow(starting, reader))
@@ -51,7 +51,7 @@ async def run(
             on_stop()
             await _stop(await starting, finished)
             raise
-        if (process.returncode or 0) < 0:  # killed: its providers must not go on without it
+        if (process.returncode or 0) < 0:  # killed: its providers must not continue without it
             _kill(process)
         return Finished(process.returncode or 0, reader.text(), _all(errors))
 
@@ -67,7 +67,7 @@ async def _start(
             stdin=asyncio.subprocess.DEVNULL,
             stdout=output,
             stderr=errors,
-            # Its own group: Ctrl-C in the terminal reaches talops alone, which passes it on once.
+            # Its own group: Ctrl-C in the terminal signals only talops, which forwards it once.
             start_new_session=True,
         )
     except OSError as error:
@@ -92,7 +92,7 @@ async def _follow(
 async def _stop(
     process: asyncio.subprocess.Process, finished: asyncio.Future[asyncio.subprocess.Process]
 ) -> None:
-    """SIGINT to OpenTofu alone: it tells its providers to stop, saves the state and unlocks it."""
+    """SIGINT to OpenTofu only: it stops its providers, saves the state and unlocks it."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)
     try:
@@ -109,7 +109,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 class _Tail:
-    """The lines of a growing file, each once and whole."""
+    """The complete lines of a growing file, each once."""
 
     def __init__(self, file: IO[bytes], on_line: Callable[[str], None]) -> None:
         self._handle = file.fileno()

@@ -1,4 +1,4 @@
-"""Which failures go away by themselves. Pure."""
+"""Which failures are transient. Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
     from talops.tofu.events import Diagnostic
 
-# What the answer means stays the same however often one asks.
+# A retry would get the same response.
 FINAL = re.compile(
     r"permission|authentication failure|unauthorized|no such (user|token|storage)|invalid token"
     r"|\b40[0134]\b|no space left|out of space|not enough (free )?space|already exists"
     r"|parameter verification failed|certificate|unsupported",
     re.IGNORECASE,
 )
-# The provider deletes the old file and does not wait for that: the second attempt finds it gone.
+# The provider deletes the old file without waiting: the second attempt succeeds.
 SURE = re.compile(r"refusing to override existing file", re.IGNORECASE)
 PASSING = re.compile(
     r"got timeout|can't lock file|unable to acquire lock|trying to acquire lock"
@@ -32,7 +32,7 @@ PASSING = re.compile(
 
 
 def retryable(diagnostics: Sequence[Diagnostic]) -> str | None:
-    """The reason to try again, if every error is of the passing kind; None if one is final."""
+    """The reason for a retry if every error is transient; None if one is permanent."""
     errors = [d for d in diagnostics if d.severity == "error"]
     reasons = [_passing(error) for error in errors]
     return reasons[0] if reasons and all(reasons) else None

@@ -1,7 +1,7 @@
-"""What a change of one attribute does to a running VM, as bpg/proxmox carries it out.
+"""The effect of changing one attribute of a running VM with bpg/proxmox.
 
-Only what is known to be harmless is listed as such: whatever else changes counts as a restart,
-so that an attribute nobody thought of is never a surprise.
+Only attributes that are known to be harmless are listed as such. Any other attribute, also an
+unknown one, counts as a restart.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Effect(IntEnum):
-    """What a change does, the gentler the smaller."""
+    """The effect of a change; a higher value is more disruptive."""
 
     NOTHING = 0
     ONLINE = 1
@@ -49,19 +49,18 @@ ONLINE = frozenset(
 DISK_ONLINE = frozenset(
     {
         *("backup", "cache", "discard", "iothread", "replicate", "serial", "speed", "ssd"),
-        # Only the first creation of a disk reads these.
+        # Only read when a disk is created.
         *("import_from", "path_in_datastore", "file_format"),
     }
 )
 HOST_DEVICES = ("hostpci", "usb")
-# Blocks that put a drive of their own into a slot, with the slot they take if they name none;
-# whatever is in it has to leave.
+# Blocks that add a drive in a slot, with their default slot; an existing drive in it is detached.
 OTHER_DRIVES = {"cdrom": "ide3", "initialization": "ide2"}
 DEFAULT_HOTPLUG = "network,disk,usb"
 
 
 def effect_of(difference: Difference, before: dict[str, Any], after: dict[str, Any]) -> Effect:
-    """The effect of one attribute's change on a VM that exists."""
+    """The effect of changing one attribute of an existing VM."""
     top = difference.path[0]
     if top in COMPUTED:
         return Effect.NOTHING
@@ -84,8 +83,8 @@ def _disk(difference: Difference, before: dict[str, Any], after: dict[str, Any])
 
 
 def _takes_over(slot: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether the slot gets the volume of another one: bpg/proxmox matches disk blocks by position,
-    so a block in front of others takes what the first of them had.
+    """Whether the slot gets the volume of another one: bpg/proxmox matches disk blocks by
+    position, so a block inserted before others gets the volume of the first of them.
     """
     had, gets = _volumes(before), _volumes(after).get(slot)
     own = had.get(slot)
@@ -95,7 +94,7 @@ def _takes_over(slot: str, before: dict[str, Any], after: dict[str, Any]) -> boo
 
 
 def _volumes(values: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Slot → storage and volume, as far as they are known."""
+    """Slot → storage and volume, if known."""
     disks = [d for d in values.get("disk") or [] if isinstance(d, dict)]
     known = (d for d in disks if d.get("interface") and d.get("path_in_datastore"))
     return {d["interface"]: (str(d.get("datastore_id")), d["path_in_datastore"]) for d in known}
@@ -104,13 +103,13 @@ def _volumes(values: dict[str, Any]) -> dict[str, tuple[str, str]]:
 def _resize(difference: Difference, after: dict[str, Any]) -> Effect:
     old, new = difference.before, difference.after
     if not isinstance(old, int | float) or not isinstance(new, int | float) or new < old:
-        return Effect.REMOVES_DISK  # no volume can shrink: it would have to be made anew
+        return Effect.REMOVES_DISK  # a volume cannot shrink: it would be replaced
     hotplug = after.get("hotplug") or DEFAULT_HOTPLUG
     return Effect.ONLINE if "disk" in hotplug or hotplug == "1" else Effect.RESTARTS
 
 
 def _small_disk(difference: Difference, before: dict[str, Any], after: dict[str, Any]) -> Effect:
-    """Moved to another storage it keeps its content; any other change makes an empty one."""
+    """A move to another storage keeps the content; any other change creates an empty one."""
     block, leaf = difference.path[0], difference.path[-1]
     if not before.get(block) or (after.get(block) and leaf == "datastore_id"):
         return Effect.RESTARTS
@@ -118,19 +117,19 @@ def _small_disk(difference: Difference, before: dict[str, Any], after: dict[str,
 
 
 def _started(difference: Difference, _before: dict[str, Any], _after: dict[str, Any]) -> Effect:
-    """Switching on disturbs nobody; switching off is half of a restart."""
+    """Power-on is not disruptive; power-off counts as a restart."""
     return Effect.ONLINE if difference.after is True else Effect.RESTARTS
 
 
 def _template(difference: Difference, _before: dict[str, Any], _after: dict[str, Any]) -> Effect:
-    """A VM that becomes a template never runs again."""
+    """A VM that becomes a template cannot run any more."""
     unchanged = not difference.before and difference.after is False
     return Effect.NOTHING if unchanged else Effect.REPLACES
 
 
 def _node(_difference: Difference, before: dict[str, Any], after: dict[str, Any]) -> Effect:
-    """With `migrate` the VM moves while it runs, unless it holds a device of its host; without it,
-    the VM is made anew.
+    """With `migrate` the VM moves while it runs, unless it uses a host device; without it, the VM
+    is replaced.
     """
     if not after.get("migrate"):
         return Effect.REPLACES
@@ -140,7 +139,7 @@ def _node(_difference: Difference, before: dict[str, Any], after: dict[str, Any]
 
 SPECIAL = {
     "disk": _disk,
-    # Volumes beside the disks: the EFI variables, and the keys that a TPM holds.
+    # Volumes that are not disks: EFI variables and TPM state.
     "efi_disk": _small_disk,
     "tpm_state": _small_disk,
     "started": _started,
@@ -157,7 +156,7 @@ def slots(values: dict[str, Any]) -> frozenset[str]:
 
 
 def claimed(values: dict[str, Any]) -> frozenset[str]:
-    """The interfaces that CD-ROM and cloud-init drives take."""
+    """The interfaces that CD-ROM and cloud-init drives use."""
     return frozenset(
         str(block.get("interface") or usual)
         for kind, usual in OTHER_DRIVES.items()

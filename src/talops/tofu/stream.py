@@ -1,4 +1,4 @@
-"""One line of `-json` output → one typed event. Pure; lines that are no JSON are kept as text."""
+"""One line of `-json` output → one typed event. Pure; lines that are not JSON are kept as text."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _diagnostic(layer: str, message: dict[str, Any]) -> Event:
 
 
 def diagnostic(layer: str, found: dict[str, Any]) -> Diagnostic:
-    """A diagnostic as the stream, `validate -json` and a failed `init` spell it."""
+    """A diagnostic from the stream, `validate -json` or a failed `init`."""
     place = found.get("range") or {}
     line = place.get("start", {}).get("line")
     where = f"{place['filename']}:{line}" if place.get("filename") and line else ""

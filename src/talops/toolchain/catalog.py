@@ -1,4 +1,4 @@
-"""Which tools there are: their pinned versions (versions.toml) and how each one is come by."""
+"""The known tools: their pinned versions (versions.toml) and their sources."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from talops.toolchain.version import Range
 
 PROVIDER = "provider"
 
-# Kubernetes is one module that names its parts by path; outside its own tree each of them has to
-# be replaced by the published module of the same release (v1.36.1 → v0.36.1).
+# The Kubernetes module replaces its parts by local paths; in another module each of them must be
+# replaced by the published module of the same release (v1.36.1 → v0.36.1).
 KUBERNETES_PARTS = (
     *("api", "apiextensions-apiserver", "apimachinery", "apiserver", "cli-runtime", "client-go"),
     *("cloud-provider", "cluster-bootstrap", "code-generator", "component-base"),
@@ -25,7 +25,7 @@ KUBERNETES_PARTS = (
 )
 
 
-# The module that every build is a part of.
+# The module of every build.
 OWN = "talops.invalid/tool"
 
 
@@ -35,20 +35,19 @@ class Release:
 
     url: str
     sha256: dict[str, str]  # platform ("linux-amd64") → digest of the file
-    member: str | None = None  # directory inside the archive; None: the file is the program
+    member: str | None = None  # directory in the archive; None: the file is the program
 
 
 @dataclass(frozen=True)
 class Build:
-    """A Go module and the commands in it; `replace` and `godebug` as in its own go.mod.
-
-    With `sources` the command is our own: Go files that use the module, in the package OWN. `sums`
-    are lines of go.sum, for modules that not every mirror of the checksum database knows.
+    """A Go module and its commands; `replace` and `godebug` are those of its go.mod. With
+    `sources` the command is part of talops: Go files in the package OWN that use the module. `sums`
+    are lines of go.sum, for modules that not every mirror of the checksum database has.
     """
 
     module: str
     packages: tuple[str, ...]
-    stamp: str = ""  # the linker's -X that tells the program its version
+    stamp: str = ""  # the linker flag -X that sets the version of the program
     replace: tuple[tuple[str, str], ...] = ()
     godebug: str = ""
     sources: tuple[Path, ...] = ()
@@ -57,7 +56,7 @@ class Build:
 
 @dataclass(frozen=True)
 class Tool:
-    """`accepts`: versions on PATH that will do. `programs[0]` is the one asked for its version."""
+    """`accepts`: versions accepted on PATH. `programs[0]` is run to get the version."""
 
     name: str
     version: str
@@ -70,7 +69,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class GoPin:
-    """The Go that builds: at least this version on PATH, else exactly this one from its wheel."""
+    """Go for builds: at least this version on PATH, otherwise exactly this one from its wheel."""
 
     version: str
     sha256: dict[str, str]
@@ -125,7 +124,7 @@ def _tofu() -> Tool:
 
 
 def _provider() -> Tool:
-    """No program that anybody calls: a filesystem mirror, by ways of its own (provider.py)."""
+    """Not a command but a filesystem mirror, with its own sources (provider.py)."""
     version = _pins()[PROVIDER]["version"]
     module = f"github.com/bpg/{mirror.PROGRAM}"
     return Tool(

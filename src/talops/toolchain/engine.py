@@ -1,4 +1,4 @@
-"""Which program runs the layers: OpenTofu, or a Terraform that is on PATH already."""
+"""The engine that runs the layers: OpenTofu, or a Terraform on PATH."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from talops.toolchain.install import Toolchain
 
-# Below 1.11 there are no write-only attributes and no S3 lock files.
+# Versions before 1.11 lack write-only attributes and S3 lock files.
 TERRAFORM = Range("1.11", "2")
 OPENTOFU = Range("1.10", "2")
 
 
 async def find_terraform(environment: Mapping[str, str]) -> Found | None:
-    """Terraform is taken where it is installed; talops never fetches it."""
+    """Terraform is used if it is installed; talops never downloads it."""
     path = shutil.which("terraform", path=environment.get("PATH", ""))
     if not path:
         return None
@@ -33,9 +33,8 @@ async def find_terraform(environment: Mapping[str, str]) -> Found | None:
 
 
 async def find_engine(toolchain: Toolchain, *, encrypted: bool = False) -> Found | None:
-    """Tofu on PATH or in the cache, else a terraform that can do the same; nothing is fetched.
-
-    `encrypted`: states are, and Terraform cannot do that.
+    """OpenTofu on PATH or in the cache, otherwise a usable Terraform; nothing is downloaded.
+    `encrypted`: states are encrypted, which Terraform does not support.
     """
     tofu = await toolchain.find("tofu")
     if tofu or encrypted:
@@ -46,15 +45,15 @@ async def find_engine(toolchain: Toolchain, *, encrypted: bool = False) -> Found
 async def ensure_engine(
     toolchain: Toolchain, wanted: str | None = None, *, encrypted: bool = False
 ) -> Found:
-    """The engine. `wanted` names one: `tofu`, `terraform`, or the path of either."""
+    """The engine, installed if necessary. `wanted` is `tofu`, `terraform`, or the path of one."""
     if wanted is None:
         return await find_engine(toolchain, encrypted=encrypted) or await toolchain.ensure("tofu")
     found = await _named(toolchain, wanted)
     if encrypted and found.name == "terraform":
         raise ToolError(
-            "state_encryption_passphrase is set, and Terraform cannot encrypt states",
+            "state_encryption_passphrase is set, but Terraform cannot encrypt states",
             where=str(found.path),
-            hint="use tofu (talops fetches it), or drop the passphrase: talops secrets edit",
+            hint="use tofu (talops installs it), or remove the passphrase: talops secrets edit",
         )
     return found
 
@@ -76,5 +75,5 @@ async def _at(path: Path, environment: Mapping[str, str]) -> Found:
     accepted = TERRAFORM if name == "terraform" else OPENTOFU
     if number is None or number not in accepted:
         told = version.show(number) if number else "no version"
-        raise ToolError(f"{name} {accepted} is needed, this one says {told}", where=str(path))
+        raise ToolError(f"{name} {accepted} is required, found {told}", where=str(path))
     return Found(name, version.show(number), path, "path")

@@ -1,4 +1,4 @@
-"""What installing a tool tells while it goes on."""
+"""Events while a tool is installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ToolStarted(Event):
 
 @dataclass(frozen=True)
 class ToolProgress(Event):
-    """`done` of `total` bytes or packages; `total` 0 while it is unknown."""
+    """`done` of `total` bytes or packages; `total` is 0 while unknown."""
 
     tool: str
     step: str
@@ -29,7 +29,7 @@ class ToolProgress(Event):
 
 @dataclass(frozen=True)
 class ToolSkipped(Event):
-    """A way to the tool that did not work; the next one is tried."""
+    """A source of the tool that failed; the next one is tried."""
 
     tool: str
     step: str
@@ -38,7 +38,7 @@ class ToolSkipped(Event):
 
 @dataclass(frozen=True)
 class ToolWaiting(Event):
-    """Another process installs the same tool."""
+    """Another process is installing the same tool."""
 
     tool: str
     seconds: int

@@ -1,8 +1,8 @@
-"""Build a tool from its Go module, in a module of our own that pins it.
+"""Build a tool from its Go module, in a wrapper module that pins it.
 
-`go install pkg@version` refuses modules with `replace` lines; OpenTofu and Kubernetes have some. Go
+`go install pkg@version` rejects modules with `replace` lines, as in OpenTofu and Kubernetes. Go
 verifies every module against the checksum database, so the version alone pins the source. Its
-build cache keeps what an interrupted build has compiled: the next run goes on from there.
+build cache keeps the results of an interrupted build, so the next run continues.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def module_file(build: Build, go_version: str) -> str:
-    """The text of a go.mod that requires the tool and carries its replacements over."""
+    """The text of a go.mod that requires the tool and copies its replacements."""
     lines = [f"module {OWN}", "", f"go {go_version}", ""]
     if build.godebug:
         lines += [f"godebug {build.godebug}", ""]
@@ -34,9 +34,8 @@ def module_file(build: Build, go_version: str) -> str:
 
 @dataclass(frozen=True)
 class Workshop:
-    """The Go that builds, the version its modules may ask for, and who hears of progress.
-
-    `report` gets the packages done, the packages to do (0: not known yet), and a detail.
+    """The go command, the version that modules may require, and the progress callback. `report`
+    gets the number of finished packages, the total (0 = unknown), and a detail.
     """
 
     go: Path
@@ -45,7 +44,7 @@ class Workshop:
     report: Callable[[int, int, str], None]
 
     async def compile(self, tool: Tool, into: Path) -> None:
-        """Leave the tool's programs in `into`."""
+        """Build the tool's programs into `into`."""
         with tempfile.TemporaryDirectory(prefix="talops-build-") as name:
             folder = Path(name)
             module = folder / "go.mod"
@@ -59,7 +58,7 @@ class Workshop:
                 shutil.move(folder / "bin" / _binary(package), into / program)
 
     async def _stale_packages(self, tool: Tool, folder: Path) -> int:
-        """Fetch the modules and count what has to be compiled, so that progress has an end."""
+        """Download the modules and count the packages to compile, for the progress."""
 
         def on_line(line: str) -> None:
             if line.startswith("go: downloading "):
@@ -99,16 +98,16 @@ def _environment(go: Path, environment: Mapping[str, str]) -> dict[str, str]:
     return {
         **environment,
         "CGO_ENABLED": "0",
-        # The Go that was chosen builds; fetching yet another one would be a surprise.
+        # Build with the selected Go; do not download another one.
         "GOTOOLCHAIN": "local",
         "GOWORK": "off",
-        # Without a .git of its own the wrapper has no revision to stamp.
+        # The wrapper module has no .git, so there is no revision to stamp.
         "GOFLAGS": f"{environment.get('GOFLAGS', '')} -buildvcs=false".strip(),
         "PATH": f"{go.parent}:{environment.get('PATH', '')}",
     }
 
 
 def _binary(package: str) -> str:
-    """The name `go build` gives a command: the last part that is not a major version."""
+    """The name of a command built by `go build`: the last part that is not a major version."""
     parts = [part for part in package.split("/") if not (part[0] == "v" and part[1:].isdigit())]
     return parts[-1]

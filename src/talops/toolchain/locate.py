@@ -1,4 +1,4 @@
-"""Tools that are there already: on PATH if the version fits, or in the cache."""
+"""Installed tools: on PATH if the version fits, or in the cache."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Found:
     origin: str
 
     def program(self, name: str) -> Path:
-        """A sibling that the tool brings along, such as age-keygen."""
+        """Another program of the same tool, such as age-keygen."""
         return self.path.with_name(name)
 
 
 def default_cache(environment: Mapping[str, str]) -> Path:
-    """Where talops keeps what it downloaded and built."""
+    """The cache directory for downloaded and built tools."""
     base = environment.get("XDG_CACHE_HOME") or os.path.join(  # noqa: PTH118  (HOME may be unset)
         environment.get("HOME") or Path.home(), ".cache"
     )
@@ -60,7 +60,7 @@ def directory(tool: Tool, cache: Path) -> Path:
 
 
 async def on_path(tool: Tool, environment: Mapping[str, str]) -> Found | None:
-    """The first one on PATH, if it and its siblings are there and the version fits."""
+    """The first one on PATH, if all its programs exist and the version fits."""
     paths = [shutil.which(name, path=environment.get("PATH", "")) for name in tool.programs]
     if not paths[0] or not all(paths):
         return None
@@ -75,7 +75,7 @@ async def on_path(tool: Tool, environment: Mapping[str, str]) -> Found | None:
 async def ask(
     program: Path, arguments: Sequence[str], environment: Mapping[str, str]
 ) -> tuple[int, int, int] | None:
-    """The version that a program reports; None if it does not answer with one."""
+    """The version that a program reports, or None."""
     env = {**environment, "CHECKPOINT_DISABLE": "1"}
     try:
         async with asyncio.timeout(ANSWER_SECONDS):

@@ -1,7 +1,7 @@
-"""A filesystem mirror that holds the provider, and the settings that make `init` use it.
+"""A filesystem mirror with the provider, and the settings that make `init` use it.
 
-A provider built here is laid down unpacked, which `init` links instead of copying; its hash (`h1`)
-is that of its files, so the same program always has the same one.
+A local build is stored unpacked, so that `init` links it instead of copying; its hash (`h1`) is
+computed from its files, so the same program always has the same hash.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROGRAM = "terraform-provider-proxmox"
 
 
 def system() -> str:
-    """`linux_amd64`, as mirrors and registries spell it."""
+    """`linux_amd64`, the format of mirrors and registries."""
     return current_platform().replace("-", "_")
 
 
@@ -36,7 +36,7 @@ def packed_name(version: str) -> str:
 
 
 def package(directory: Path, version: str, hosts: Iterable[str] = HOSTS) -> Path | None:
-    """The provider for this machine, packed or unpacked; of the first host that has it."""
+    """The provider for this machine, packed or unpacked, from the first host that has it."""
     for host in hosts:
         base = directory / host / NAMESPACE
         for path in (base / packed_name(version), base / version / system()):
@@ -46,12 +46,12 @@ def package(directory: Path, version: str, hosts: Iterable[str] = HOSTS) -> Path
 
 
 def holds(directory: Path, version: str) -> bool:
-    """Whether it serves OpenTofu and Terraform alike."""
+    """Whether the mirror works for both OpenTofu and Terraform."""
     return all(package(directory, version, [host]) for host in HOSTS)
 
 
 def lay(program: Path, directory: Path, version: str) -> None:
-    """Make a mirror of one built program."""
+    """Create a mirror with one built program."""
     folder = directory / OPENTOFU / NAMESPACE / version / system()
     folder.mkdir(parents=True)
     shutil.move(program, folder / f"{PROGRAM}_v{version}")
@@ -59,7 +59,7 @@ def lay(program: Path, directory: Path, version: str) -> None:
 
 
 def serve_both(directory: Path, version: str) -> None:
-    """Give the registry that lacks the package a link to it; the packages are the same."""
+    """Link the package for the registry host that lacks it; the packages are identical."""
     for host in HOSTS:
         if not package(directory, version, [host]):
             found = package(directory, version)
@@ -68,7 +68,7 @@ def serve_both(directory: Path, version: str) -> None:
 
 
 def view(found: Path, directory: Path, version: str) -> None:
-    """A mirror for both registries of a package that lies elsewhere."""
+    """Create a mirror for both registry hosts from a package in another directory."""
     for host in HOSTS:
         _link(found.resolve(), directory / host, version)
 
@@ -82,7 +82,7 @@ def _link(found: Path, host: Path, version: str, *, within: Path | None = None) 
 
 
 def hashes(found: Path) -> set[str]:
-    """What a lock file may say of a package: `h1` of its files, and `zh` of its archive."""
+    """The hashes of a package in a lock file: `h1` of its files, `zh` of its archive."""
     if found.is_dir():
         files = {str(p.relative_to(found)): p.read_bytes() for p in found.rglob("*") if p.is_file()}
         return {_h1(files)}
@@ -99,9 +99,8 @@ def _h1(files: dict[str, bytes]) -> str:
 
 
 def settings_text(directory: Path, *, only: bool = False) -> str:
-    """A CLI configuration: this mirror for the provider, and the registries for all others.
-
-    With `only` there is no registry behind it.
+    """A CLI configuration: this mirror for the provider, the registries for all others. With
+    `only` there is no registry.
     """
     named = ", ".join(f'"{source}"' for source in SOURCES)
     direct = "" if only else f"  direct {{\n    exclude = [{named}]\n  }}\n"

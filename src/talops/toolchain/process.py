@@ -1,4 +1,4 @@
-"""Child processes of the toolchain: their lines as they come, and no child that outlives us."""
+"""Child processes of the toolchain: stream their lines, and kill them with the parent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def run(
     cwd: Path | None = None,
     on_line: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Run to the end and give stdout; `on_line` gets stderr. ToolError with the last lines."""
+    """Run to the end and return stdout; `on_line` gets stderr. ToolError has the last lines."""
     process = await _whole(start(argv, env=env, cwd=cwd))
     assert process.stdout
     assert process.stderr
@@ -48,7 +48,7 @@ async def run(
 async def _whole(
     start: Coroutine[Any, Any, asyncio.subprocess.Process],
 ) -> asyncio.subprocess.Process:
-    """Cancelled in the middle of a start, asyncio ends the child, but nothing that one started."""
+    """Shielded: if the start is cancelled, asyncio kills the child, but not its children."""
     starting = asyncio.ensure_future(start)
     try:
         return await asyncio.shield(starting)
@@ -76,7 +76,7 @@ async def start(
 
 
 async def kill(process: asyncio.subprocess.Process) -> None:
-    """End the whole group: compilers that `go build` started must not outlive it."""
+    """Kill the whole group: compilers started by `go build` must not outlive it."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()

@@ -1,8 +1,8 @@
-"""Where OpenTofu gets the provider from: the one place that decides it.
+"""The source of the provider for OpenTofu; no other module decides it.
 
-In a lab, and in tests: TALOPS_PROVIDER_MIRROR, else the cache, else the registry, else a build from
-its Go module. Off the lab the registry comes before the cache, and OpenTofu asks it itself: a lock
-file that is shared by people with different machines then knows the packages for all of them.
+In the lab and in tests: TALOPS_PROVIDER_MIRROR, then the cache, the registry, a build from its Go
+module. Outside the lab the registry comes before the cache, and OpenTofu downloads from it
+directly, so that a shared lock file has the hashes for all platforms.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ terraform {{
 
 
 def given(tool: Tool, environment: Mapping[str, str], cache: Path) -> Found | None:
-    """What TALOPS_PROVIDER_MIRROR names; one made for a single registry serves the other too."""
+    """The mirror in TALOPS_PROVIDER_MIRROR; one for either registry host works for both."""
     named = environment.get(MIRROR)
     if not named:
         return None
@@ -66,7 +66,7 @@ def given(tool: Tool, environment: Mapping[str, str], cache: Path) -> Found | No
 
 
 def _view(found: Path, cache: Path, version: str) -> Path:
-    """Named after what it shows, so that it is the same for every process and never changes."""
+    """Named after its content, so that every process uses the same one and it never changes."""
     name = hashlib.sha256(f"{found.resolve()} {version}".encode()).hexdigest()[:16]
     final = cache / "mirrors" / name
     if not final.exists():
@@ -81,11 +81,11 @@ def _view(found: Path, cache: Path, version: str) -> Path:
 
 
 async def registry_answers(host: str) -> bool:
-    """Quickly no where there is no network: the next way is tried within seconds."""
+    """Fails fast without a network, so that the next source is tried within seconds."""
     import httpx
 
     limits = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
-    trust = ssl.create_default_context()  # as OpenTofu trusts, also where SSL_CERT_FILE adds a CA
+    trust = ssl.create_default_context()  # the CAs that OpenTofu trusts, including SSL_CERT_FILE
     try:
         async with httpx.AsyncClient(timeout=limits, verify=trust, follow_redirects=True) as client:
             answer = await client.get(f"https://{host}/.well-known/terraform.json")
@@ -95,7 +95,7 @@ async def registry_answers(host: str) -> bool:
 
 
 async def download(chain: Toolchain, tool: Tool, into: Path) -> None:
-    """By OpenTofu, which verifies the signature."""
+    """Download with OpenTofu, which verifies the signature."""
     if not await registry_answers(mirror.OPENTOFU):
         raise UnreachableError("the registry does not answer", where=mirror.OPENTOFU)
     engine = await ensure_engine(chain)
@@ -116,14 +116,14 @@ async def download(chain: Toolchain, tool: Tool, into: Path) -> None:
                 environment = {**chain.environment, SETTINGS: str(work / "cli.tfrc")}
                 await process.run(command, env=environment, cwd=work)
         except TimeoutError as error:
-            raise UnreachableError("the download does not end", where=mirror.OPENTOFU) from error
+            raise UnreachableError("the download timed out", where=mirror.OPENTOFU) from error
     if mirror.package(into, tool.version) is None:
-        raise ToolError(f"{engine.name} left no provider in the mirror", where=str(into))
+        raise ToolError(f"{engine.name} did not write the provider to the mirror", where=str(into))
     mirror.serve_both(into, tool.version)
 
 
 async def settings(chain: Toolchain, layer: Path, program: Path, folder: Path) -> Path | None:
-    """The CLI configuration for `init` of a layer; None where it does right without one."""
+    """The CLI configuration for `init` of a layer; None if it is not necessary."""
     if not _requires(layer) or chain.environment.get(SETTINGS):
         return None
     host = mirror.TERRAFORM if "terraform" in program.name else mirror.OPENTOFU
@@ -141,18 +141,18 @@ async def settings(chain: Toolchain, layer: Path, program: Path, folder: Path) -
 
 
 def outdated(layer: Path, version: str) -> bool:
-    """Whether a lock file names another version than the layer asks for: `init -upgrade`."""
+    """Whether the lock file has another version than the layer requires: `init -upgrade`."""
     return any(known and known[0] != version for known in (_locked(layer, h) for h in mirror.HOSTS))
 
 
 def lost(layer: Path) -> bool:
-    """Whether `init` linked a provider from a mirror or a cache that is no longer there."""
+    """Whether `init` linked a provider from a mirror or cache that does not exist any more."""
     links = layer.glob(".terraform/providers/*/*/*/*/*")
     return any(link.is_symlink() and not link.exists() for link in links)
 
 
 def _locked(layer: Path, host: str) -> tuple[str, str] | None:
-    """Version and hashes that the lock file knows of the provider from that registry."""
+    """Version and hashes of the provider from this registry in the lock file."""
     pattern = _LOCKED.format(re.escape(f"{host}/{mirror.NAMESPACE}"))
     found = re.search(pattern, _text(layer / LOCK_FILE), re.DOTALL | re.MULTILINE)
     return (found[1], found[2]) if found else None
@@ -163,7 +163,7 @@ def _requires(layer: Path) -> bool:
 
 
 def _installed(layer: Path, host: str) -> bool:
-    """Then `init` asks no registry."""
+    """Whether `init` uses no registry."""
     locked = _locked(layer, host)
     folder = layer / ".terraform/providers" / host / mirror.NAMESPACE
     wanted = catalog()[PROVIDER].version
@@ -171,7 +171,7 @@ def _installed(layer: Path, host: str) -> bool:
 
 
 def _users_own(environment: Mapping[str, str], host: str) -> bool:
-    """A mirror in the user's own settings or plugin folder is theirs to choose."""
+    """A mirror in the user's own settings or plugin directory has priority."""
     home = Path(environment.get("HOME") or Path.home())
     files = (home / ".tofurc", home / ".terraformrc", home / ".config/opentofu/tofurc")
     implied = home / ".terraform.d/plugins" / host / mirror.NAMESPACE
@@ -179,7 +179,7 @@ def _users_own(environment: Mapping[str, str], host: str) -> bool:
 
 
 def _refuse_other_hash(layer: Path, found: Found, host: str) -> None:
-    """A lock file from the registry does not know a provider that was built here."""
+    """A lock file from the registry does not contain the hash of a local build."""
     locked = _locked(layer, host)
     package = mirror.package(found.path, found.version, [host])
     assert package
@@ -189,10 +189,10 @@ def _refuse_other_hash(layer: Path, found: Found, host: str) -> None:
         return
     lock = layer / LOCK_FILE
     raise ToolError(
-        f"this lock file does not know the {mirror.NAMESPACE} {found.version} at hand ({package})",
+        f"this lock file does not know the {mirror.NAMESPACE} {found.version} in use ({package})",
         where=str(lock),
         hint=f"run again where {host} answers, point {MIRROR} at a mirror with its package, "
-        f"or start the lock file again: rm {lock}",
+        f"or create the lock file again: rm {lock}",
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from talops.toolchain.catalog import Tool
 
-# Short on purpose: without a network the next way to the tool is tried within seconds.
+# Short, so that without a network the next source is tried within seconds.
 CONNECT_SECONDS = 4
 READ_SECONDS = 15
 MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
@@ -29,7 +29,7 @@ RANGE_REFUSED = 416
 
 
 def current_platform() -> str:
-    """`linux-amd64` as the release files spell it."""
+    """`linux-amd64`, the format of release files."""
     machine = platform.machine().lower()
     return f"{platform.system().lower()}-{MACHINES.get(machine, machine)}"
 
@@ -41,7 +41,7 @@ def available(tool: Tool, where: str) -> bool:
 async def download(
     tool: Tool, where: str, keep: Path, progress: Callable[[int, int], None]
 ) -> bytes:
-    """The verified file. An interrupted download goes on from what `keep` holds."""
+    """The verified file. An interrupted download continues from the bytes in `keep`."""
     assert tool.release
     url = _fill(tool.release.url, tool, where)
     partial = _partial(keep, f"{url.rsplit('/', 1)[1]}-{tool.version}")
@@ -53,7 +53,7 @@ async def download(
         raise ToolError(
             f"the download is not the pinned file: SHA-256 {digest}",
             where=url,
-            hint="run again; if it stays so, do not trust that network",
+            hint="run the same command again; if the error stays, do not trust this network",
         )
     return content
 
@@ -80,16 +80,18 @@ async def _fetch(url: str, partial: Path, progress: Callable[[int, int], None]) 
         ):
             await _save(answer, partial, have, progress)
     except httpx.HTTPError as error:
-        raise UnreachableError(f"no answer: {error or type(error).__name__}", where=url) from error
+        raise UnreachableError(
+            f"no response: {error or type(error).__name__}", where=url
+        ) from error
 
 
 async def _save(
     answer: httpx.Response, partial: Path, have: int, progress: Callable[[int, int], None]
 ) -> None:
-    if answer.status_code == RANGE_REFUSED:  # all of it is here already
+    if answer.status_code == RANGE_REFUSED:  # already complete
         return
     if answer.status_code not in {OK, PARTIAL}:
-        raise ToolError(f"the server says {answer.status_code}", where=str(answer.url))
+        raise ToolError(f"the server returned {answer.status_code}", where=str(answer.url))
     done = have if answer.status_code == PARTIAL else 0
     total = done + int(answer.headers.get("content-length", 0))
     with partial.open("ab" if done else "wb") as file:
@@ -100,7 +102,7 @@ async def _save(
 
 
 def unpack(tool: Tool, where: str, content: bytes, into: Path) -> None:
-    """Write the tool's programs, and nothing else that the archive holds."""
+    """Extract only the tool's programs from the archive."""
     assert tool.release
     url = _fill(tool.release.url, tool, where)
     for program in tool.programs:
@@ -123,7 +125,7 @@ def _member(url: str, content: bytes, name: str) -> bytes:
             assert member, name
             return member.read()
     except (KeyError, zipfile.BadZipFile, tarfile.TarError) as error:
-        raise ToolError(f"the archive holds no {name}", where=url) from error
+        raise ToolError(f"the archive does not contain {name}", where=url) from error
 
 
 def _fill(template: str, tool: Tool, where: str) -> str:

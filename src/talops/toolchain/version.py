@@ -1,4 +1,4 @@
-"""Version numbers as tools print them, and which of them will do."""
+"""Version numbers in the output of tools, and ranges of accepted versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NUMBER = re.compile(r"(?<![\d.])v?(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 def parse(text: str) -> tuple[int, int, int] | None:
-    """The first version number in what a tool printed; None if there is none."""
+    """The first version number in the output of a tool, or None."""
     match = _NUMBER.search(text)
     return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None
 
@@ -20,7 +20,7 @@ def show(version: tuple[int, int, int]) -> str:
 
 @dataclass(frozen=True)
 class Range:
-    """From `least` on, below `below`."""
+    """At least `least`, and lower than `below`."""
 
     least: str
     below: str

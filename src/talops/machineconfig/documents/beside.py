@@ -1,4 +1,4 @@
-"""The documents beside the main one: host name, links, resolvers, time, volumes, mirrors."""
+"""The documents next to the main one: host name, links, resolvers, time, volumes, mirrors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from talops.machineconfig.documents.main import HOST_DNS
 if TYPE_CHECKING:
     from talops.machineconfig.request import ClusterRequest, NodeRequest
 
-# An alias given by MAC address; kernel names change with the PCI topology.
+# A link alias selected by MAC address; kernel names change with the PCI topology.
 LINK = "net0"
 STATE, EPHEMERAL = "STATE", "EPHEMERAL"
 
@@ -34,7 +34,7 @@ def _hostname(node: NodeRequest) -> dict[str, Any]:
 
 
 def _address_link(cluster: ClusterRequest) -> str:
-    """The link that carries the node's address: the VLAN on top, where Talos makes one."""
+    """The link with the node's address: the VLAN link, if Talos creates one."""
     return f"{LINK}.{cluster.vlan}" if cluster.vlan else LINK
 
 

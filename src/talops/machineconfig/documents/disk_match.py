@@ -1,4 +1,4 @@
-"""The disk to install to, as the expression (CEL) that Talos 1.14 selects it with."""
+"""The install disk as a CEL expression for Talos 1.14."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PATTERNS = {
     "modalias": "modalias",
     "busPath": "bus_path",
 }
-# Not a device mapper's disk, not one that cannot be written, not a CD: as Talos has it up to 1.13.
+# No device mapper disks, read-only disks or CDs, as in Talos up to 1.13.
 _REAL = ('disk.transport != ""', "!disk.readonly", "!disk.cdrom")
 
 
@@ -35,7 +35,7 @@ def expression(disk: str | Mapping[str, str]) -> str:
     """`disk` is a device path, or the fields of the main document's `diskSelector`."""
     if isinstance(disk, str):
         quoted = json.dumps(disk)
-        # Udev's names are links to the device.
+        # Udev names are links to the device.
         by_link = disk.startswith("/dev/disk/")
         return f"{quoted} in disk.symlinks" if by_link else f"disk.dev_path == {quoted}"
     return " && ".join([*(_condition(key, value) for key, value in disk.items()), *_REAL])
@@ -48,7 +48,7 @@ def _condition(key: str, value: str) -> str:
         return _TYPES[value]
     if key == "size":
         return _size(value)
-    raise TalopsError(f"Talos 1.14 selects no disk by {key}: {value}")
+    raise TalopsError(f"Talos 1.14 cannot select a disk by {key}: {value}")
 
 
 def _size(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A document beside the main one."""
+"""A document next to the main one."""
 
 from __future__ import annotations
 

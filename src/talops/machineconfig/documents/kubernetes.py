@@ -1,4 +1,4 @@
-"""Kubernetes as Talos 1.14 has it: one document per part instead of fields of the main one."""
+"""The Kubernetes documents of Talos 1.14: one per component instead of fields of the main one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KUBEPRISM_PORT = 7445
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 NO_EXTERNAL_LB = "node.kubernetes.io/exclude-from-external-load-balancers"
 FLANNEL = {"backendType": "vxlan", "backendPort": 4789}
-# Health checks of load balancers come without credentials.
+# Health checks of load balancers have no credentials.
 _OPEN_PATHS = ("/livez", "/readyz", "/healthz")
 
 
@@ -46,7 +46,7 @@ def kubernetes_documents(
 
 
 def _node(cluster: ClusterRequest, node: NodeRequest) -> dict[str, Any]:
-    """All of a node's labels and taints: unlike the main document's, Talos adds none to these."""
+    """All labels and taints of a node: unlike in the main document, Talos adds none to them."""
     labels, taints = dict(node.labels), {t.key: f"{t.value}:{t.effect}" for t in node.taints}
     if node.control_plane:
         labels = {CONTROL_PLANE: "", NO_EXTERNAL_LB: ""} | labels
@@ -95,7 +95,7 @@ def _components(cluster: ClusterRequest) -> list[dict[str, Any]]:
         document("KubeControllerManagerConfig", image=tagged(images.CONTROLLER_MANAGER)),
         document("KubeSchedulerConfig", image=tagged(images.SCHEDULER)),
         document("KubeProxyConfig", **proxy, image=tagged(images.PROXY)),
-        # No document for a network: none is installed.
+        # Without a network document, Talos does not install a network.
         *([document("KubeFlannelCNIConfig", **FLANNEL)] if cluster.cni == "flannel" else []),
         document("KubeCoreDNSConfig", enabled=True),
     ]
@@ -107,7 +107,7 @@ def _authentication() -> dict[str, Any]:
 
 
 def _encryption(bundle: Bundle) -> dict[str, Any]:
-    """Names and order of older Talos: a value in etcd names the key that it was written with."""
+    """Names and order of older Talos: a value in etcd names its encryption key."""
     keys = {"secretbox": ("key2", bundle.secretbox), "aescbc": ("key1", bundle.aescbc)}
     providers = [
         {provider: {"keys": [{"name": name, "secret": secret.reveal()}]}}
@@ -122,5 +122,5 @@ def _pair(pair: Pair) -> dict[str, str]:
 
 
 def _text(one_line: str) -> str:
-    """The PEM itself, which these documents hold as it is."""
+    """The decoded PEM, as these documents contain it."""
     return pem.from_one_line(one_line).decode()

@@ -1,4 +1,4 @@
-"""What Talos 1.14 took out of `machine`, and its defaults for new clusters."""
+"""Settings that Talos 1.14 moved out of `machine`, and its defaults for new clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The v1alpha1 document: what `talosctl gen config` writes, plus what the inventory asks for."""
+"""The v1alpha1 document: as `talosctl gen config` writes it, plus inventory settings."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _kubelet(cluster: ClusterRequest, node: NodeRequest) -> dict[str, Any]:
     if cluster.node_subnet:
         kubelet["nodeIP"] = {"validSubnets": [cluster.node_subnet]}
     if node.taints and not node.control_plane:
-        # Kubernetes lets a worker set its taints only at the moment when it registers.
+        # Kubernetes allows a worker to set its taints only when it registers.
         kubelet["extraConfig"] = {
             "registerWithTaints": [
                 {"key": t.key, "value": t.value, "effect": t.effect} for t in node.taints

@@ -1,4 +1,4 @@
-"""What NVIDIA GPUs need in a machine config."""
+"""Machine config settings for NVIDIA GPUs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from talops.machineconfig.request import NodeRequest
 
 _MODULES = ("nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset")
-# Below Talos 1.13, whose container runtime does not know CDI, NVIDIA's own runtime gives GPUs to
-# pods. It loads BPF programs, which the hardened JIT refuses.
+# Before Talos 1.13 the container runtime does not support CDI; the NVIDIA runtime passes GPUs to
+# pods and loads BPF programs, which the hardened JIT rejects.
 RUNTIME_SYSCTLS = {"net.core.bpf_jit_harden": "1"}
 RUNTIME_CLASS = {
     "name": "nvidia-runtime-class",
@@ -24,5 +24,5 @@ handler: nvidia
 
 
 def kernel_modules(node: NodeRequest) -> list[str]:
-    """NVIDIA's where the GPU is, and what the inventory asks for."""
+    """NVIDIA modules on nodes with a GPU, and the modules of the inventory."""
     return list(dict.fromkeys([*(_MODULES if node.nvidia else ()), *node.kernel_modules]))

@@ -1,4 +1,4 @@
-"""What Talos tells the API server of a new cluster: admission of pods, and the audit log."""
+"""API server defaults for new clusters: pod admission and the audit policy."""
 
 from __future__ import annotations
 

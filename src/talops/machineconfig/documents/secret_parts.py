@@ -1,4 +1,4 @@
-"""The secrets of a config of contract 1.14, put where the main document has them up to 1.13."""
+"""Copy the secrets of a 1.14 config to where the main document has them up to 1.13."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from talops.machineconfig.validation.view import View, at
 Document = dict[str, Any]
 _IDENTITY = {"id": "clusterID", "secret": "clusterSecret"}
 _PAIRS = {"ca": "KubeAPIServerCAConfig", "aggregatorCA": "KubeAggregatorCAConfig"}
-# Providers of the encryption at rest by the keys' names that Talos gives them.
+# Providers of the encryption at rest, by the key names that Talos uses.
 _KEYS = {
     "secretbox": ("key2", "secretboxEncryptionSecret"),
     "aescbc": ("key1", "aescbcEncryptionSecret"),
@@ -18,7 +18,7 @@ _KEYS = {
 
 
 def in_main_document(main: Document, documents: list[Document]) -> Document:
-    """`main` with what it lacks; what it has itself counts."""
+    """`main` with missing values filled in; existing values stay."""
     view = View(main, tuple(d for d in documents if d is not main))
     found: Document = {}
     for document in view.kind("DiscoveryIdentityConfig"):

@@ -1,3 +1,3 @@
-"""User patches: read, checked, and merged by Talos' own rules."""
+"""User patches: read, validated, and merged with the rules of Talos."""
 
 from __future__ import annotations

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 MARK = "$patch"
 _EMPTY = object()
 _COMPARED = (Scalar.TEXT, Scalar.ANY)
-# A document in which nothing else is left says nothing any more.
+# Remove a document that has no other fields left.
 _BARE_KEYS = frozenset({"version", "kind", "name"})
 
 
 @dataclass(frozen=True)
 class Deletion:
-    """`path` to a field; with `key` and `value`, to the item of that list which has them."""
+    """`path` to a field; with `key` and `value`, to the list item that has this value."""
 
     path: tuple[str, ...]
     key: str | None = None
@@ -34,7 +34,7 @@ class Deletion:
 
 
 def split(document: dict[str, Any]) -> tuple[list[Deletion], dict[str, Any] | None]:
-    """What a patch document deletes, and what remains of it to be merged."""
+    """The deletions of a patch document, and the rest of it to merge."""
     found: list[Deletion] = []
     rest = _without(document, (), found, in_list=False)
     if rest is _EMPTY or (found and rest.keys() <= _BARE_KEYS):
@@ -72,13 +72,13 @@ def _item(item: dict[str, Any], path: tuple[str, ...]) -> Deletion:
         if key != MARK:
             return Deletion(_checked(path[:-1]), key, str(value))
     raise TalopsError(
-        f"{'.'.join(path[:-1])}: say which item to delete",
-        hint=f"put one field of it beside `{MARK}: delete`",
+        f"{'.'.join(path[:-1])}: the item to delete is not specified",
+        hint=f"add a field of the item next to `{MARK}: delete`",
     )
 
 
 def apply(deletion: Deletion, document: dict[str, Any], fields: Struct) -> dict[str, Any]:
-    """The document without what the deletion names; what is not there cannot be deleted."""
+    """The document without the deleted part; deleting a missing part is an error."""
     steps = list(_walk(document, deletion, fields))
     holder, kind = steps[-1]
     name = deletion.path[-1]
@@ -96,7 +96,7 @@ def apply(deletion: Deletion, document: dict[str, Any], fields: Struct) -> dict[
 def _walk(
     document: dict[str, Any], deletion: Deletion, fields: Struct
 ) -> Iterator[tuple[dict[str, Any], Type]]:
-    """Every mapping on the way to the field, each with its type."""
+    """Every mapping along the path to the field, with its type."""
     value: Any = document
     kind: Type = fields
     for part in deletion.path:
@@ -123,7 +123,7 @@ def _inner(kind: Type, part: str) -> Type:
 
 
 def _remove_item(items: Any, deletion: Deletion, kind: Type) -> list[Any]:
-    """Talos compares texts only: by a number or a flag it finds no item."""
+    """Talos compares only strings: it does not match items by numbers or booleans."""
     assert deletion.key
     item_kind = kind.item if isinstance(kind, ListOf) else Special.FREE
     if _inner(item_kind, deletion.key) in _COMPARED and not _is_sealed(item_kind):
@@ -135,6 +135,6 @@ def _remove_item(items: Any, deletion: Deletion, kind: Type) -> list[Any]:
 
 def _missing(deletion: Deletion) -> TalopsError:
     return TalopsError(
-        f"patch delete: there is no {deletion} to delete",
+        f"patch delete: {deletion} does not exist",
         hint="remove the `$patch: delete`, or correct its path",
     )

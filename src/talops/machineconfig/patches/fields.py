@@ -1,4 +1,4 @@
-"""Fields that Talos does not know, and values of the wrong kind."""
+"""Unknown fields, and values of the wrong type."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PAIR = Struct({"crt": Scalar.TEXT, "key": Scalar.TEXT})
 
 
 def unknown_keys(value: Any, kind: Type) -> list[str]:
-    """Dotted paths of every key that Talos' strict reader refuses."""
+    """Dotted paths of every key that the strict decoder of Talos rejects."""
     return list(_unknown(value, kind, ""))
 
 
@@ -44,7 +44,7 @@ def _unknown(value: Any, kind: Type, path: str) -> Iterator[str]:
 
 
 def wrong_kinds(value: Any, kind: Type, path: str = "") -> Iterator[str]:
-    """`path: what is expected`, for every value of another kind than Talos reads there."""
+    """`path: expected type`, for every value of the wrong type."""
     kind = _PAIR if kind is Special.PAIR else kind
     kind = Scalar.ANY if isinstance(kind, Word) else kind
     if value is None:
@@ -67,7 +67,7 @@ def _wrong_items(value: Any, kind: ListOf, path: str) -> Iterator[str]:
         return
     for place, item in enumerate(value):
         if item is None:
-            yield f"{path}[{place}]: there is nothing here"
+            yield f"{path}[{place}]: the value is empty"
         yield from wrong_kinds(item, kind.item, f"{path}[{place}]")
 
 
@@ -101,6 +101,6 @@ def _fits(value: Any, kind: Scalar) -> bool:
     if isinstance(value, bool):
         return kind in {Scalar.FLAG, Scalar.SWITCH}
     if isinstance(value, (int, float)):
-        # Talos reads a bare number where it wants a text; 1.30 would lose its zero on the way here.
+        # Talos accepts a bare number as a string, but YAML parsing loses the zero of 1.30.
         return kind in _NUMBERS or (kind in _TEXTS and isinstance(value, int))
     return isinstance(value, str) and (kind in _TEXTS or kind in _NUMBERS - _NO_TEXTS)

@@ -1,4 +1,4 @@
-"""What a document is: its kind, its name, and the fields that it may have."""
+"""The identity of a document: its kind and name, and its allowed fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAIN_KEYS = frozenset({"version", "machine", "cluster", "debug", "persist"})
 
 
 class Identity(NamedTuple):
-    """Documents with equal identities are one and the same, and are merged."""
+    """Documents with equal identities are merged."""
 
     api_version: str
     kind: str
@@ -39,7 +39,7 @@ def identify(document: dict[str, Any]) -> Identity:
 
 
 def fields_of(identity: Identity, contract: Contract | None = None) -> Struct | None:
-    """None: a kind that talops does not know. The contract tells how they are merged."""
+    """None for an unknown kind. The merge rules depend on the contract."""
     if identity.is_main:
         return MAIN
     newer = KINDS_OF_1_14 if contract and contract.splits_documents else {}

@@ -1,4 +1,4 @@
-"""Strategic merge by Talos' own rules. Nothing is changed in place: configs share their parts."""
+"""Strategic merge with the rules of Talos. Nothing is changed in place: configs share values."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-# Where 0 is a value like any other.
+# Types for which 0 is an ordinary value.
 _EXACT = frozenset({Scalar.COUNT, Scalar.LAST, Scalar.BYTES})
 
 
 def merge(left: Any, right: Any, kind: Type, path: str = "") -> Any:
-    """`right` over `left`: scalars override, maps go deeper, lists grow."""
+    """Merge `right` into `left`: scalars override, maps go deeper, lists grow."""
     if right is None:
         return left
     if isinstance(kind, Special):
         return _SPECIAL[kind](left, right, path)
     if isinstance(kind, ListOf):
         return _lists(left, right, kind, path)
-    if left is None:  # a section that is new is taken over as it is
+    if left is None:  # a new section is copied unchanged
         return _mapping(right, path) if isinstance(kind, (Struct, MapOf)) else right
     if isinstance(kind, (Struct, MapOf)):
         return _maps(left, right, kind, path)
@@ -46,7 +46,7 @@ def _scalar(left: Any, right: Any, kind: Scalar | Word) -> Any:
 
 
 def _is_zero(value: Any, kind: Type = Scalar.ANY) -> bool:
-    """Talos cannot tell "" and 0 from "not written"; false it can, and 0 in some places."""
+    """Talos treats "" and 0 as not set; false is a value, and so is 0 for some fields."""
     if isinstance(kind, Word) and value == kind.zero:
         return True
     return value in ("", 0) and not isinstance(value, bool) and kind not in _EXACT
@@ -73,11 +73,11 @@ def _maps(left: Any, right: Any, kind: Struct | MapOf, path: str) -> dict[str, A
 def _forgetting(
     merged: dict[str, Any], right: dict[str, Any], fields: Mapping[str, Type]
 ) -> dict[str, Any]:
-    """Without what only the latest document can say, where that one does not."""
+    """Remove fields that always come from the last document, if it does not set them."""
     for key, kind in fields.items():
         if right.get(key) is not None or key not in merged:
             continue
-        # A flag is left alone where its whole section is not there, a selector is not.
+        # If its whole section is missing, a flag stays; a selector is removed.
         if kind is Scalar.LAST or (kind is Scalar.SWITCH and right):
             del merged[key]
         elif isinstance(kind, Struct) and isinstance(merged[key], dict):
@@ -108,7 +108,7 @@ def _matched(left: list[Any], right: list[Any], kind: ListOf, path: str) -> list
 
 
 def _swapped(left: list[Any], right: list[Any], kind: ListOf) -> list[Any]:
-    """Of several equal ones it is the last that goes; a new one takes no other's place."""
+    """The last of several equal items is replaced; a new item is appended."""
     merged = list(left)
     for item in right:
         place = _same_item(left[::-1], item, kind.key)
@@ -120,7 +120,7 @@ def _swapped(left: list[Any], right: list[Any], kind: ListOf) -> list[Any]:
 
 
 def _same_item(items: list[Any], wanted: Any, keys: tuple[str, ...]) -> int | None:
-    """With one key, items that both lack it are the same; with several, the first one given."""
+    """With one key, items that both lack it match; with several, the first one set counts."""
     if not isinstance(wanted, dict):
         return None
     given = [key for key in keys if wanted.get(key)] or (keys if len(keys) == 1 else ())

@@ -1,4 +1,4 @@
-"""User patches: reading them, and merging them into the documents of a config."""
+"""Read user patches and merge them into the documents of a config."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def parse_patch(text: str, *, where: str) -> Patch:
 
 
 def make_patch(documents: Iterable[Any], *, where: str) -> Patch:
-    """A patch that Talos would take: mappings of known kinds with known fields."""
+    """A valid patch: mappings of known kinds with known fields."""
     checked: list[dict[str, Any]] = []
     for document in documents:
         if isinstance(document, list):
             raise TalopsError(
-                "JSON 6902 patches do not work on configs of several documents",
+                "JSON 6902 patches do not work on configs with several documents",
                 where=where,
                 hint="write it as a strategic merge patch: the fields to change, as a mapping",
             )
         if not isinstance(document, dict):
-            raise TalopsError("a patch is a mapping of fields to change", where=where)
+            raise TalopsError("a patch must be a mapping of fields to change", where=where)
         _check(document, where)
         checked.append(document)
     return Patch(tuple(checked), where)
@@ -43,7 +43,7 @@ def _check(document: dict[str, Any], where: str) -> None:
     identity = identify(document)
     if not identity.kind:
         raise TalopsError(
-            "a patch starts with machine:, cluster:, or apiVersion: and kind:", where=where
+            "a patch must start with machine:, cluster:, or apiVersion: and kind:", where=where
         )
     fields = fields_of(identity)
     if fields is None:
@@ -75,7 +75,7 @@ def _rest(document: dict[str, Any], where: str) -> dict[str, Any] | None:
 def apply_patches(
     documents: list[dict[str, Any]], patches: Iterable[Patch], contract: Contract | None = None
 ) -> list[dict[str, Any]]:
-    """Documents of equal kind and name are merged, others are added at the end."""
+    """Documents with the same kind and name are merged, others are appended."""
     result = {identify(document): document for document in documents}
     for patch in patches:
         for document in patch.documents:
@@ -97,7 +97,7 @@ def _apply(
     for item in deletions:
         if identity not in result:
             raise TalopsError(
-                f"patch delete: there is no document {identity}",
+                f"patch delete: document {identity} does not exist",
                 hint="remove the patch, or correct its kind and name",
             )
         if item.path:

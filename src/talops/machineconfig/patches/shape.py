@@ -1,4 +1,4 @@
-"""Patches written for the other shape: which one it is, and where its setting belongs here."""
+"""Patches written for the other config format, and the correct place of their settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from talops.machineconfig.patches.twins import Twin
     from talops.machineconfig.request import Patch
 
-# Where a field of the main document went; the longest path that fits tells.
+# The new place of a field of the main document; the longest matching path counts.
 _MOVED = {
     "machine.install.image": "UnattendedInstallConfig.installer.image",
     "machine.install.disk": "UnattendedInstallConfig.provisioning.diskSelector.match",
@@ -54,14 +54,14 @@ _MOVED = {
     "cluster.allowSchedulingOnMasters": "allow_scheduling_on_control_planes in cluster.yaml",
 }
 
-# Below this, keys are the user's own and not part of the shape.
+# Keys below these paths are defined by the user.
 _DEEPEST = 4
 
 
 def check(
     generated: Sequence[dict[str, Any]], patches: Sequence[Patch], contract: Contract
 ) -> None:
-    """Refuse, naming the patch, a setting that a patch gives at its other place."""
+    """Reject a patch that has a setting at its other place."""
     written = [(patch, document) for patch in patches for document in patch.documents]
     given_up = {d.get("kind") for _, d in written if d.get(deletion.MARK) == "delete"}
     for patch, document in written:
@@ -82,23 +82,23 @@ def _belongs_beside(
     known = [moved for moved in _MOVED if path == moved or path.startswith(f"{moved}.")]
     place = _MOVED[max(known, key=len)] if known else _same_name(path, twin)
     return TalopsError(
-        f"{path} conflicts with {twin.kind}: configs of contract v{contract} hold it there",
+        f"{path} conflicts with {twin.kind}: configs of contract v{contract} have it there",
         where=patch.where,
-        hint=f"write it to {place}" if place else f"Talos {contract} has no such setting any more",
+        hint=f"write it to {place}" if place else f"Talos {contract} removed this setting",
     )
 
 
 def _belongs_in_main(twin: Twin, patch: Patch, contract: Contract) -> TalopsError:
     places = [known.path for known in TWINS if known.kind == twin.kind]
     return TalopsError(
-        f"{twin.kind} conflicts with {twin.path}: configs of contract v{contract} hold it there",
+        f"{twin.kind} conflicts with {twin.path}: configs of contract v{contract} have it there",
         where=patch.where,
         hint=f"write it to {' or '.join(places)} of the main document",
     )
 
 
 def _leaf(document: dict[str, Any], path: str) -> str:
-    """The path made longer, as long as there is only one way on."""
+    """The path, extended while it has only one key."""
     value: Any = document
     for part in path.split("."):
         value = value[part]

@@ -1,6 +1,5 @@
-"""Settings that have two places, one in the main document and one beside it: only one may be used.
-
-Up to contract 1.13 the main document holds them, from 1.14 on documents of their own.
+"""Settings with two places, one in the main document and one in a separate document; only one may
+be set. Contracts up to 1.13 use the main document, from 1.14 on separate documents.
 """
 
 from __future__ import annotations
@@ -16,9 +15,8 @@ if TYPE_CHECKING:
 
 
 class Twin(NamedTuple):
-    """`path` of the main document and `kind` exclude each other, as Talos has it.
-
-    With `field`, only where the document sets that; with `name`, only the document of that name.
+    """In Talos, `path` of the main document and `kind` exclude each other. With `field`, only if
+    the document sets it; with `name`, only the document with this name.
     """
 
     path: str
@@ -82,10 +80,10 @@ TWINS = (
     Twin("cluster.allowSchedulingOnControlPlanes", "KubeNodeConfig"),
     Twin("cluster.allowSchedulingOnMasters", "KubeNodeConfig"),
 )
-# Said of a whole section, `{}` is already too much; of a list or a text, only a value is.
+# For a section, even `{}` conflicts; for a list or a string, only a value does.
 _NOT_SET: tuple[Any, ...] = (None, "", [])
 _SET = "is already set in v1alpha1 config"
-# Talos' own words, where they say more than the path does.
+# Messages of Talos that differ from the default.
 _WORDS = {
     "machine.install": "UnattendedInstallConfig config is incompatible with v1alpha1 config"
     " (.machine.install)",
@@ -109,7 +107,7 @@ _WORDS = {
 
 
 def conflicts(documents: Sequence[Document]) -> Iterator[Twin]:
-    """Every setting that stands at both of its places."""
+    """Every setting that is set at both places."""
     main = next((d for d in documents if identify(d).is_main), {})
     others = [d for d in documents if not identify(d).is_main]
     for twin in TWINS:

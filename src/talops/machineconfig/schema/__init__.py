@@ -1,1 +1,1 @@
-"""Which fields a machine config has, and how two values of each are merged."""
+"""The fields of a machine config, and how two values of each are merged."""

@@ -1,4 +1,4 @@
-"""The `cluster` half of the v1alpha1 document, and the document itself."""
+"""The `cluster` section of the v1alpha1 document, and the document itself."""
 
 from __future__ import annotations
 

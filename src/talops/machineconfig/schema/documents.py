@@ -1,4 +1,4 @@
-"""The documents beside the main one, by kind, and since which contract each is known."""
+"""The documents next to the main one, by kind, with the first contract that has them."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ _IMAGE_RULE = struct(
     publicKey=struct(certificate=TEXT),
 )
 
-# Kind → fields beside apiVersion, kind and name.
+# Kind → fields without apiVersion, kind and name.
 _NAMED: dict[str, dict[str, Type]] = {
     "BlackholeRouteConfig": {"metric": NUMBER},
     "BondConfig": {**_BOND, **_LINK},
@@ -270,7 +270,7 @@ KINDS: dict[str, Struct] = {
         for kind, fields in (_UNNAMED | documents_1_14.UNNAMED).items()
     },
 }
-# Kinds that Talos 1.14 merges by other rules.
+# Kinds with other merge rules in Talos 1.14.
 _RESOLVER = KINDS["ResolverConfig"]
 _SEARCH = struct(domains=ListOf(TEXT, Lists.REPLACE), disableDefault=FLAG)
 KINDS_OF_1_14 = {"ResolverConfig": Struct({**_RESOLVER.fields, "searchDomains": _SEARCH})}
@@ -285,7 +285,7 @@ _NEW_IN_1_13 = (
     "VRFConfig",
 )
 _NEW_IN_1_14 = (*documents_1_14.NAMED, *documents_1_14.UNNAMED)
-# Kinds, and fields as `Kind.field`, that not every Talos which talops configures can read.
+# Kinds, and fields as `Kind.field`, that older supported Talos versions reject.
 SINCE = dict.fromkeys(_NEW_IN_1_13, Contract.V1_13) | dict.fromkeys(
     (*_NEW_IN_1_14, *documents_1_14.NEW_FIELDS), Contract.V1_14
 )

@@ -1,4 +1,4 @@
-"""The documents that Talos 1.14 added, most of them in place of fields of the main document."""
+"""The documents that Talos 1.14 added; most replace fields of the main document."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from talops.machineconfig.schema.types import (
 
 NEWEST = Special.NEWEST
 _MATCH = struct(match=LAST)
-# Both are texts and merged one by one, unlike the pair of the main document.
+# Strings that are merged separately, unlike the pair in the main document.
 _CERTIFICATE = struct(cert=TEXT, key=TEXT)
 _TRUSTED: dict[str, Type] = {"issuingCA": _CERTIFICATE, "acceptedCAs": TEXTS}
 _RESOURCES = struct(requests=FREE, limits=FREE)
@@ -61,7 +61,7 @@ _CONTAINER_MOUNT = struct(
     hostPath=struct(source=TEXT, destination=TEXT, options=TEXTS),
 )
 
-# Kind → fields beside apiVersion, kind and name.
+# Kind → fields without apiVersion, kind and name.
 NAMED: dict[str, dict[str, Type]] = {
     "BGPInstanceConfig": {
         "vrf": TEXT,
@@ -196,7 +196,7 @@ UNNAMED: dict[str, dict[str, Type]] = {
         "provisioning": struct(diskSelector=_MATCH, wipe=FLAG),
     },
 }
-# Fields that kinds of older Talos got; those of a list's items without a number.
+# Fields added to older kinds; paths of list items have no index.
 NEW_FIELDS = (
     "DHCPv4Config.ignoreRoutes",
     "ExistingVolumeConfig.scrub",

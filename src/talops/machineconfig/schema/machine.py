@@ -1,4 +1,4 @@
-"""The `machine` half of the v1alpha1 document."""
+"""The `machine` section of the v1alpha1 document."""
 
 from __future__ import annotations
 

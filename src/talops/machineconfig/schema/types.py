@@ -1,4 +1,4 @@
-"""The few kinds of values that a machine config is made of."""
+"""The value types of a machine config."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 class Scalar(Enum):
     TEXT = auto()
     NUMBER = auto()
-    COUNT = auto()  # a number of which 0 is merged like any other
-    FLAG = auto()  # merged even when it is false
-    SWITCH = auto()  # a flag that a later document without it turns off
-    ANY = auto()  # a number or a text: sizes, ports, durations
-    LAST = auto()  # like ANY, but a later document that does not say it takes it away
-    BYTES = auto()  # a text of which "" is merged like any other
-    SIZE = auto()  # of bytes or percent; Talos writes the bytes if it was ever given both
+    COUNT = auto()  # a number whose 0 is merged like any other value
+    FLAG = auto()  # merged even if false
+    SWITCH = auto()  # a flag that a later document without it resets
+    ANY = auto()  # a number or a string: sizes, ports, durations
+    LAST = auto()  # like ANY, but a later document without it removes it
+    BYTES = auto()  # a string whose "" is merged like any other value
+    SIZE = auto()  # bytes or percent; Talos keeps the bytes if both were set
 
 
 class Special(Enum):
-    FREE = auto()  # Kubernetes objects and the like: any shape, merged by shape
-    NEWEST = auto()  # any shape; a later value replaces the earlier one whole
-    ARGS = auto()  # command-line arguments: each later one replaces the earlier one
-    PAIR = auto()  # certificate and key: belong together and are replaced together
+    FREE = auto()  # Kubernetes objects and similar values: any type, merged by type
+    NEWEST = auto()  # any type; a later value replaces the earlier one completely
+    ARGS = auto()  # command-line arguments: each later value replaces the earlier one
+    PAIR = auto()  # certificate and key: replaced together
 
 
 class Lists(Enum):
@@ -36,14 +36,14 @@ class Lists(Enum):
 
 @dataclass(frozen=True)
 class Word:
-    """A text, or a number, of which Talos cannot tell one value from "not written"."""
+    """A string or number with a zero value that Talos treats as not set."""
 
     zero: str
 
 
 @dataclass(frozen=True)
 class Struct:
-    """`sealed`: Talos reads it as one value, in which nothing can be deleted."""
+    """`sealed`: Talos treats it as one value; parts cannot be deleted."""
 
     fields: Mapping[str, Type]
     sealed: bool = False
@@ -56,7 +56,7 @@ class MapOf:
 
 @dataclass(frozen=True)
 class ListOf:
-    """`key`: items with equal values there are merged; further names are tried in turn."""
+    """`key`: items with equal values of this field are merged; further names are alternatives."""
 
     item: Type
     rule: Lists = Lists.APPEND

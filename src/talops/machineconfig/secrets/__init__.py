@@ -1,3 +1,3 @@
-"""The secrets of a cluster, its PKI, and the credentials made from them."""
+"""The secrets of a cluster, its PKI, and the credentials generated from them."""
 
 from __future__ import annotations

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _TOKEN_ALPHABET = string.digits + string.ascii_lowercase
 _RANDOM_BYTES = 32
-# A comment, because the file is talosctl's format; sops keeps comments, encrypted.
+# A comment, because the file has the format of talosctl; sops keeps comments, encrypted.
 _PINNED = "# Talos config contract, pinned when the cluster was created: v{}\n"
 _PINNED_LINE = re.compile(r"^# Talos config contract, pinned [^:]*: v(\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Everything secret that the configs of one cluster share."""
+    """All secrets of one cluster."""
 
     cluster_id: str
     cluster_secret: Secret
@@ -42,12 +42,12 @@ class Bundle:
     os: Pair
     service_account: Secret
     secretbox: Secret = field(default_factory=lambda: Secret(""))
-    # Only in clusters that were created before Talos 1.3; without it their secrets are unreadable.
+    # Only in clusters created before Talos 1.3; without it their Secrets cannot be decrypted.
     aescbc: Secret = field(default_factory=lambda: Secret(""))
     contract: Contract | None = field(default=None, compare=False)
 
     def secrets(self) -> Iterator[Secret]:
-        """Every value that must never be shown."""
+        """Every value to mask."""
         yield from (self.cluster_secret, self.bootstrap_token, self.trustd_token)
         yield from (self.service_account, self.secretbox, self.aescbc)
         yield from (pair.key for pair in (self.etcd, self.k8s, self.aggregator, self.os))
@@ -77,7 +77,7 @@ class Bundle:
 
 
 def generate(now: datetime, contract: Contract | None = None) -> Bundle:
-    """A new bundle; without a contract, one that every Talos reads."""
+    """A new bundle; without a contract, one that every Talos version accepts."""
     return Bundle(
         contract=contract,
         cluster_id=new_cluster_id(contract),
@@ -94,20 +94,20 @@ def generate(now: datetime, contract: Contract | None = None) -> Bundle:
 
 
 def new_cluster_id(contract: Contract | None) -> str:
-    """URL-safe base64 up to contract 1.13, the standard one from 1.14 on."""
+    """URL-safe base64 up to contract 1.13, standard base64 from 1.14 on."""
     standard = contract is not None and contract.splits_documents
     encode = base64.b64encode if standard else base64.urlsafe_b64encode
     return encode(secrets.token_bytes(_RANDOM_BYTES)).decode()
 
 
 def from_yaml(text: str, *, where: str) -> Bundle:
-    """Read a secrets.yaml of talops or talosctl, and make sure that it is whole."""
+    """Read and validate a secrets.yaml of talops or talosctl."""
     data = yamltext.load(text, where=where)
     if not isinstance(data, dict):
-        raise TalopsError("is no secrets bundle", where=where)
+        raise TalopsError("not a secrets bundle", where=where)
     if "sops" in data:
         raise TalopsError(
-            "is still encrypted", where=where, hint="decrypt it first: sops decrypt FILE"
+            "the file is still encrypted", where=where, hint="decrypt it first: sops decrypt FILE"
         )
     return replace(from_data(data, where=where), contract=_pinned(text, where))
 
@@ -120,9 +120,9 @@ def _pinned(text: str, where: str) -> Contract | None:
         return Contract(line[1])
     except ValueError:
         raise TalopsError(
-            f"the cluster's contract v{line[1]} is not one that this talops knows",
+            f"the cluster's contract v{line[1]} is not supported by this version of talops",
             where=where,
-            hint="use the talops that made this file, or a newer one",
+            hint="use the version of talops that created this file, or a newer one",
         ) from None
 
 
@@ -147,21 +147,21 @@ def from_data(data: dict[str, Any], *, where: str) -> Bundle:
 
 
 def from_machine_config(documents: list[Any], *, where: str) -> Bundle:
-    """The bundle of a running cluster, taken from a control plane's machine config."""
+    """The bundle of a running cluster, from the machine config of a control plane."""
     known = [document for document in documents if isinstance(document, dict)]
     main = next((document for document in known if "machine" in document), None)
     if main is None:
-        raise TalopsError("holds no machine config", where=where)
+        raise TalopsError("not a machine config", where=where)
     if (main.get("machine") or {}).get("type") not in {"controlplane", "init"}:
         raise TalopsError(
-            "is not the config of a control plane: only those hold all secrets",
+            "not the config of a control plane: only those contain all secrets",
             where=where,
             hint="use a control plane's config: talosctl get machineconfig -o jsonpath={.spec}",
         )
     whole = in_main_document(main, known)
     reader = _Reader(whole, where)
     bundle = Bundle(
-        # Of the shape before it no one can tell which version wrote it.
+        # The version that wrote the older format is unknown.
         contract=None if whole == main else Contract.V1_14,
         cluster_id=reader.text("cluster.id"),
         cluster_secret=reader.secret("cluster.secret"),
@@ -181,7 +181,7 @@ def from_machine_config(documents: list[Any], *, where: str) -> Bundle:
 
 
 def check(bundle: Bundle, *, where: str) -> None:
-    """Refuse a bundle whose keys do not belong to its certificates."""
+    """Reject a bundle whose keys do not match its certificates."""
     problems: list[str] = []
     pairs = {
         "etcd CA": bundle.etcd,
@@ -192,7 +192,7 @@ def check(bundle: Bundle, *, where: str) -> None:
     for name, pair in pairs.items():
         try:
             if not pem.belong_together(pair.certificate, pair.private_key):
-                problems.append(f"{name}: the key does not belong to the certificate")
+                problems.append(f"{name}: the key does not match the certificate")
         except TalopsError as error:
             problems.append(f"{name} {error.what}")
     try:
@@ -206,7 +206,7 @@ def check(bundle: Bundle, *, where: str) -> None:
 
 
 class _Reader:
-    """Takes values by dotted path and collects what is missing, to say it all at once."""
+    """Reads values by dotted path and collects the missing ones for one error."""
 
     def __init__(self, data: dict[str, Any], where: str) -> None:
         self._data = data

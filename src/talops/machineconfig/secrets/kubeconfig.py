@@ -1,4 +1,4 @@
-"""An admin kubeconfig from the secrets alone: the way in when no node hands one out."""
+"""Generate an admin kubeconfig from the secrets, without a node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def admin_kubeconfig(cluster: str, endpoint: str, bundle: Bundle, now: datetime) -> str:
-    """As Talos itself writes it: user and context are `admin@<cluster>`."""
+    """As Talos writes it: user and context are `admin@<cluster>`."""
     pair = pki.kubernetes_admin(bundle.k8s, now)
     admin = f"admin@{cluster}"
     user = {"client-certificate-data": pair.crt, "client-key-data": pair.key.reveal()}

@@ -1,4 +1,4 @@
-"""PEM as Talos writes it: base64 of the whole PEM on one line, and `ED25519 PRIVATE KEY`."""
+"""PEM in the format of Talos: base64 of the whole PEM on one line, and `ED25519 PRIVATE KEY`."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def key_to_pem(key: PrivateKey) -> bytes:
 def key_from_pem(pem: bytes) -> PrivateKey:
     plain = pem.replace(_TALOS_HEADER, _PLAIN_HEADER)
     try:
-        # The library's validation of an RSA key asks again whether its factors are prime, half a
-        # second for each key of 4096 bits. What damage looks like is `fits_together`'s to see.
+        # The library validates RSA keys by testing for primes, half a second for a key of 4096
+        # bits. `fits_together` detects damaged keys instead.
         key = serialization.load_pem_private_key(plain, None, unsafe_skip_rsa_key_validation=True)
         damaged = isinstance(key, rsa.RSAPrivateKey) and not fits_together(key.private_numbers())
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -59,7 +59,7 @@ def key_from_pem(pem: bytes) -> PrivateKey:
 
 
 def fits_together(numbers: rsa.RSAPrivateNumbers) -> bool:
-    """Every number of the key follows from the others, so that no single one can be wrong."""
+    """Check the numbers of the key against each other, so that any wrong one is detected."""
     p, q, d, public = numbers.p, numbers.q, numbers.d, numbers.public_numbers
     return (
         p > 1

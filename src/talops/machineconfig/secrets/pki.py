@@ -1,4 +1,4 @@
-"""The certificates of a Talos cluster, made exactly as Talos makes them."""
+"""The certificates of a Talos cluster, generated as Talos does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from talops.redaction import Secret
 
 CA_LIFETIME = timedelta(hours=87_600)
 CLIENT_LIFETIME = timedelta(days=365)
-# A kubeconfig must work at once on a machine whose clock is a little behind.
+# A kubeconfig must work immediately on a machine whose clock is slightly behind.
 KUBECONFIG_BACKDATE = timedelta(seconds=10)
 SERIAL_BITS = 128
 KEY_ID_BYTES = 20
@@ -69,7 +69,7 @@ def service_account_key() -> Secret:
 def talos_client(
     ca: Pair, roles: tuple[str, ...], now: datetime, lifetime: timedelta = CLIENT_LIFETIME
 ) -> Pair:
-    """A client certificate for the Talos API; its roles are the subject's organisations."""
+    """A client certificate for the Talos API; its roles are the organisations of the subject."""
     subject = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, role) for role in roles])
     return _client(ed25519.Ed25519PrivateKey.generate(), subject, ca, (now, now + lifetime))
 
@@ -114,7 +114,7 @@ def _client(
 def _key_id(ca: x509.Certificate) -> x509.AuthorityKeyIdentifier | None:
     try:
         own = ca.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
-    except x509.ExtensionNotFound:  # a CA that came from elsewhere
+    except x509.ExtensionNotFound:  # an imported CA
         return None
     return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(own.value)
 

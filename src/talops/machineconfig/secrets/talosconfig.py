@@ -1,4 +1,4 @@
-"""talosconfig: what talosctl and talops need to talk to a cluster's nodes."""
+"""talosconfig: endpoints and credentials for the nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from talops.machineconfig.secrets.bundle import Bundle
 
 ADMIN = "os:admin"
-# A certificate that ends sooner is replaced, so that no command fails for its age.
+# A certificate that expires sooner is replaced.
 RENEW_BEFORE = timedelta(days=60)
 
 
 @dataclass(frozen=True)
 class Context:
-    """One cluster's entry. Endpoints are nodes, never the VIP: it moves when one is down."""
+    """The entry of a cluster. Endpoints are nodes, not the VIP, which moves between nodes."""
 
     name: str
     endpoints: tuple[str, ...]
@@ -32,7 +32,7 @@ class Context:
     ca: str
     crt: str
     key: Secret
-    # Fields that somebody else wrote and that are kept as they are.
+    # Fields written by other tools, kept unchanged.
     other: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def to_data(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def new_context(
 
 
 def context_of(cluster: Cluster, bundle: Bundle, now: datetime) -> Context:
-    """An administrator's entry for the whole cluster, through its control planes."""
+    """An entry with the admin role, with all control planes as endpoints."""
     return new_context(
         cluster.name,
         bundle,
@@ -70,7 +70,7 @@ def context_of(cluster: Cluster, bundle: Bundle, now: datetime) -> Context:
 
 
 def keep_or_renew(present: Context | None, wanted: Context, now: datetime) -> Context:
-    """The present certificate for as long as it serves: files should not differ from run to run."""
+    """Keep the current certificate while it is valid, so that repeated runs write the same file."""
     if present is None or present.ca != wanted.ca or present.expires() - now < RENEW_BEFORE:
         return wanted
     return Context(
@@ -94,7 +94,7 @@ def parse(text: str, *, where: str) -> tuple[str, dict[str, Context]]:
     data = yamltext.load(text, where=where)
     entries = data.get("contexts") if isinstance(data, dict) else None
     if not isinstance(entries, dict):
-        raise TalopsError("is no talosconfig", where=where)
+        raise TalopsError("not a talosconfig", where=where)
     found = {str(name): _context(str(name), entry, where) for name, entry in entries.items()}
     return str(data.get("context") or ""), found
 
@@ -108,7 +108,7 @@ def _context(name: str, entry: Any, where: str) -> Context:
         raise TalopsError(
             f"context {name} has no {', '.join(missing)}",
             where=where,
-            hint="make it anew: talops talos gen-config",
+            hint="generate it again: talops talos gen-config",
         )
     return Context(
         name,

@@ -1,4 +1,4 @@
-"""Is a machine config one that Talos will take, and that will work? All problems in one go."""
+"""Validate a machine config, and report all problems at once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def find_problems(config: Sequence[Any], contract: Contract | None = None) -> list[str]:
-    """Everything that is wrong, in Talos' own words where it has some; no contract: any will do."""
+    """All problems, with the messages of Talos if possible; without a contract, any is valid."""
     malformed = list(shape.problems(config, contract))
-    if malformed:  # the other checks rely on the shape
+    if malformed:  # the other checks require a valid structure
         return malformed
     view = View.of(config)
     if view is None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from talops.machineconfig.validation.view import View
 
 _CNIS = ("flannel", "custom", "none")
-# What etcd, the API server and Talos' own control plane cannot start without, and the documents
-# that hold it from 1.14 on.
+# Secrets that etcd, the API server and Talos require, and the documents that contain them from
+# 1.14 on.
 _CONTROL_PLANE_NEEDS = (
     ("ca.key", "KubeAPIServerCAConfig", "issuingCA.key"),
     ("aggregatorCA.key", "KubeAggregatorCAConfig", "issuingCA.key"),
@@ -51,11 +51,11 @@ def _endpoint(view: View) -> Iterator[str]:
     if not endpoint:
         yield "cluster controlplane endpoint is required"
     elif not rules.is_endpoint(endpoint):
-        yield f'invalid controlplane endpoint: "{endpoint}" is no https address'
+        yield f'invalid controlplane endpoint: "{endpoint}" is not an https URL'
 
 
 def _secrets(view: View) -> Iterator[str]:
-    # talosctl lets an empty token pass; the kubelet of such a node never gets a certificate.
+    # talosctl accepts an empty token, but the kubelet of such a node never gets a certificate.
     if not view.cluster.get("token"):
         yield "a bootstrap token is required: without it no kubelet can join (.cluster.token)"
     issuing = view.either("cluster.ca.crt", "KubeAPIServerCAConfig", "issuingCA.cert")
@@ -77,7 +77,7 @@ def _networks(view: View) -> Iterator[str]:
             if rules.is_network(subnet):
                 good.append(subnet)
             else:
-                yield f'"{subnet}" is no network (.cluster.network.{key})'
+                yield f'"{subnet}" is not a network (.cluster.network.{key})'
     for one, other in combinations(good, 2):
         if ip_network(one, strict=False).overlaps(ip_network(other, strict=False)):
             yield f"{one} and {other} overlap (.cluster.network)"
@@ -88,7 +88,7 @@ def _discovery(view: View) -> Iterator[str]:
     by_main = at(view.cluster, "discovery.enabled") and not service.get("disabled")
     if not by_main and not view.kind("DiscoveryServiceConfig"):
         return
-    if view.kind("DiscoveryIdentityConfig"):  # which is checked by itself
+    if view.kind("DiscoveryIdentityConfig"):  # which has a separate check
         return
     for key in ("id", "secret"):
         if not view.cluster.get(key):

@@ -1,4 +1,4 @@
-"""The documents beside the main one, each for itself and against the main one."""
+"""Validate the other documents, each alone and together with the main one."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _one_link_per_name(view: View) -> Iterator[str]:
         if document["kind"] not in _LINK_KINDS:
             continue
         names = [str(document.get("name"))]
-        if document["kind"] == "VethConfig":  # which makes two links
+        if document["kind"] == "VethConfig":  # which creates two links
             names.append(str(at(document, "peer.name") or ""))
         for name in names:
             if name in owners:

@@ -1,4 +1,4 @@
-"""The documents of 1.14 for Kubernetes, each for itself."""
+"""Validate each Kubernetes document of 1.14."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ CONTROL_PLANE_ONLY = frozenset(
 _AUTHORIZERS = ("Node", "RBAC", "Webhook")
 _PROXY_MODES = ("", "nftables", "iptables", "ipvs")
 _PORTS = range(1, 65536)
-# A node's share of the pods' network, by IP version; and how many shares and services there may be.
+# Pod network size per node, by IP version, and the maximum number of node networks and services.
 _SHARE = {4: 24, 6: 64}
 _MOST_SHARES = 16
 _MOST_HOST_BITS = 20
-# The API server gets these settings from files that Talos writes.
+# The API server reads these settings from files that Talos writes.
 _DENIED_ARGUMENTS = {
     "oidc-signing-algs": "not supported with KubeAuthenticationConfig",
     "anonymous-auth": "use KubeAuthenticationConfig",
@@ -104,7 +104,7 @@ def _network(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _sizes(document: dict[str, Any], pods: list[str], services: list[str]) -> Iterator[str]:
-    """The controller manager allots no smaller network than a node's, and so many at most."""
+    """The controller manager allocates networks of one size per node, up to a maximum number."""
     for network in _readable(pods):
         share = document.get(f"nodeCIDRMaskSizeIPv{network.version}") or _SHARE[network.version]
         if not network.prefixlen <= share <= network.prefixlen + _MOST_SHARES:

@@ -86,7 +86,7 @@ def _interfaces(view: View) -> Iterator[str]:
             yield _NO_VIP
         for address in device.get("addresses") or []:
             if not (rules.is_address(address) or rules.is_interface_address(address)):
-                yield f'[networking.os.device.addresses] "{address}" is no address'
-    # talosctl looks at the old style only: the document on a worker passes it unnoticed.
+                yield f'[networking.os.device.addresses] "{address}" is not an address'
+    # talosctl checks only the old format and accepts the document on a worker.
     if view.worker and view.kind("Layer2VIPConfig"):
         yield f"{_NO_VIP} (Layer2VIPConfig)"

@@ -1,4 +1,4 @@
-"""Small rules that several checks share."""
+"""Rules that several checks share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _DNS_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,62}(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*[._]?")
 _LONGEST_PREFIX = 253
-# The kubelet settings that Talos keeps to itself.
+# Kubelet settings that cannot be overridden.
 _PROTECTED_KUBELET = (
     "apiVersion",
     "authentication",
@@ -57,7 +57,7 @@ def is_interface_address(text: Any) -> bool:
 
 
 def is_subnet_filter(text: Any) -> bool:
-    """An address or network, perhaps with a leading ! that excludes it."""
+    """An address or network, optionally excluded by a leading !."""
     plain = str(text).removeprefix("!")
     return is_address(plain) or is_network(plain)
 
@@ -105,7 +105,7 @@ def taint_problems(taints: dict[str, Any]) -> Iterator[str]:
 
 
 def pair_problems(pair: Any, place: str) -> Iterator[str]:
-    """A CA that is written down must be one, and its key must be its own."""
+    """A configured CA must be valid and match its key."""
     given = pair if isinstance(pair, dict) else {}
     crt, key = str(given.get("crt") or ""), str(given.get("key") or "")
     try:
@@ -115,11 +115,11 @@ def pair_problems(pair: Any, place: str) -> Iterator[str]:
         yield f"{place} {error.what}"
         return
     if certificate and private and not pem.belong_together(certificate, private):
-        yield f"{place}: the key does not belong to the certificate"
+        yield f"{place}: the key does not match the certificate"
 
 
 def pem_pair_problems(pair: Any, place: str) -> Iterator[str]:
-    """A CA of a document of its own, which holds the PEM as it is."""
+    """A CA of a separate document, which contains plain PEM."""
     given = pair if isinstance(pair, dict) else {}
     cert, key = str(given.get("cert") or ""), str(given.get("key") or "")
     encoded = {"crt": pem.one_line(cert.encode()), "key": pem.one_line(key.encode())}

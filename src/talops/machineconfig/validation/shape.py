@@ -1,4 +1,4 @@
-"""Documents, kinds, fields and types: what Talos' strict reader refuses."""
+"""Documents, kinds, fields and types that the strict decoder of Talos rejects."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def _too_new(document: dict[str, Any], kind: str, contract: Contract) -> Iterato
         own, _, path = place.partition(".")
         if own == kind and (not path or _gives(document, path)):
             what = f"{path} is" if path else "this kind is"
-            yield f"{what} known from Talos {since} on, and this config is for {contract}"
+            yield f"{what} supported from Talos {since} on, but this config is for {contract}"
 
 
 def _gives(value: Any, path: str) -> bool:
-    """Whether the field is there; of a list, in any item."""
+    """Whether the field exists; in a list, in any item."""
     if isinstance(value, list):
         return any(_gives(item, path) for item in value)
     key, _, rest = path.partition(".")

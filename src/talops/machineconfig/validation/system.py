@@ -1,4 +1,4 @@
-"""The documents of 1.14 for installation and discovery, each for itself."""
+"""Validate each installation and discovery document of 1.14."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One config, taken apart for the checks."""
+"""The parts of one config, for the checks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class View:
         return self.machine.get("type") in WORKER_TYPES
 
     def either(self, path: str, kind: str, field: str) -> Any:
-        """A setting of the main document, or of the document that took its place."""
+        """A setting of the main document, or of the document that replaced it."""
         value = at(self.main, path)
         if value:
             return value
@@ -56,7 +56,7 @@ class View:
 
 
 def at(data: dict[str, Any], path: str) -> Any:
-    """The value at a dotted path; None where anything on the way is missing."""
+    """The value at a dotted path; None if any part is missing."""
     value: Any = data
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else None
