@@ -73,9 +73,10 @@ KEPT = {
 PENDING = {
     "CHANGELOG.md",
     "docs/cli.md",
-    "examples",
-    "scripts",
-    "src/talops/lab",
+    "src/talops/lab/kubernetes",
+    "src/talops/lab/proxmox",
+    "src/talops/lab/talos",
+    "src/talops/lab/truenas",
     "src/talops/proxmox",
     "src/talops/stages",
     "src/talops/adoption",

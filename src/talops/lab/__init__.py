@@ -1,3 +1,3 @@
-"""The embedded world: a Proxmox, Talos nodes and an Image Factory that behave like real ones."""
+"""The embedded lab: simulators of Proxmox, Talos nodes and the Image Factory."""
 
 from __future__ import annotations

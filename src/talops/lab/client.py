@@ -1,4 +1,4 @@
-"""Talking to a lab that runs: what `lab status|stop|reset|fault` do."""
+"""Client of a running lab, for `lab status|stop|reset|fault`."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class LabClient:
     layout: Layout
 
     def details(self) -> dict[str, Any]:
-        """What the running lab said about itself when it started."""
+        """The description that the running lab wrote when it started."""
         if not is_running(self.layout):
             raise NotReadyError(
-                "no lab is running here",
+                "no lab is running in this directory",
                 where=str(self.layout.root),
                 hint=f"talops lab start --detach --dir {self.layout.root}",
             )
@@ -58,7 +58,7 @@ class LabClient:
         return answer
 
     def stop(self) -> None:
-        """Ask it to stop; if it cannot hear, end its process."""
+        """Ask the lab to stop; if it does not answer, terminate its process."""
         pid = self.details()["pid"]
         try:
             self.call("POST", "/stop")
@@ -71,7 +71,7 @@ class LabClient:
             time.sleep(POLL)
 
     def wait_until_started(self, alive: Any) -> dict[str, Any]:
-        """`alive()` gives None, or why the process is gone."""
+        """`alive()` returns None, or why the process ended."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What every service of a lab is given."""
+"""The context of every service of a lab."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabContext:
-    """Where to keep things, which addresses to use, whom to trust, what to break."""
+    """Directory, addresses, certificate authority and faults of a lab."""
 
     spec: LabSpec
     layout: Layout

@@ -1,4 +1,4 @@
-"""The lab's own API: status, faults, reset, stop. On loopback, behind the lab's token."""
+"""The control API: status, faults, reset, stop. On loopback, with token authentication."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Control:
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if not hmac.compare_digest(given, self._world.identity.control_token):
-            return web.json_response({"what": "not this lab's token"}, status=401)
+            return web.json_response({"what": "invalid token for this lab"}, status=401)
         try:
             response: web.StreamResponse = await handler(request)
         except TalopsError as error:

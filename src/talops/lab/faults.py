@@ -1,4 +1,4 @@
-"""Things that go wrong on purpose, told by the control API or by a file."""
+"""Injected faults, set by the control API or a file."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KINDS = {
-    "latency": "answer `seconds` later",
-    "error": "answer with HTTP `status` and `message` (when: before or after doing the work)",
-    "drop": "close the connection without an answer (when: before or after doing the work)",
+    "latency": "delay responses by `seconds`",
+    "error": "respond with HTTP `status` and `message` (when: before or after the work)",
+    "drop": "close the connection without a response (when: before or after the work)",
     "task": "fail tasks of type `task` at `step` with `message`",
     "stall": "make the step `step` of tasks of type `task` take `seconds`",
     "vm-locked": "VM `vmid` is locked (`message` names the lock, default backup)",
     "storage-full": "storage `storage` has no space left",
-    "token-revoked": "the API token `token` is refused",
+    "token-revoked": "the API token `token` is rejected",
     "clock-skew": "the host's clock is `seconds` ahead (or behind, if negative)",
-    "node-offline": "node `node` does not answer",
-    "no-pvestatd": "nobody notes how VMs are: /cluster/resources says `unknown`, without names",
+    "node-offline": "node `node` does not respond",
+    "no-pvestatd": "pvestatd is stopped: /cluster/resources shows `unknown`, without names",
     "talos-slow-boot": "machine `machine` boots `seconds` later",
-    "talos-crash": "machine `machine` panics in `phase`, `times` times (once if not said)",
+    "talos-crash": "machine `machine` panics in `phase`, `times` times (default once)",
     "talos-never-ready": "machine `machine` never becomes Ready in Kubernetes",
     "talos-wrong-disk": "the disks of machine `machine` have other names than expected",
     "talos-clock-skew": "the clock of machine `machine` is `seconds` ahead",
-    "talos-network-lost": "machine `machine` neither answers nor refuses",
-    "talos-refuse-bootstrap": "machine `machine` refuses to found etcd",
-    "talos-disk-full": "nothing can be written on machine `machine`",
+    "talos-network-lost": "connections to machine `machine` time out",
+    "talos-refuse-bootstrap": "machine `machine` refuses to bootstrap etcd",
+    "talos-disk-full": "writes to the disks of machine `machine` fail",
 }
 CRASH = "talos-crash"
-# Facts that a rule names in full; an empty one matches anything.
+# Fields that must be equal; an empty one matches anything.
 _EXACT = (
     "host", "node", "method", "vmid", "storage", "token", "task", "step", "when", "phase",
 )  # fmt: skip
@@ -63,7 +63,7 @@ class Fault:
     message: str = ""
     seconds: float = 0.0
     when: str = "before"
-    times: int = 0  # 0: always
+    times: int = 0  # 0 = unlimited
     skip: int = 0
     probability: float = 1.0
     seed: int = 0
@@ -96,7 +96,7 @@ def parse(raw: dict[str, Any]) -> Fault:
 
 
 class Faults:
-    """The rules in force, how often each has fired, and the file that adds more."""
+    """The active rules, how often each has fired, and the file with more rules."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -116,7 +116,7 @@ class Faults:
         return named
 
     def remove(self, fault_id: str | None) -> int:
-        """Take one rule back, or all; the file's rules go only by editing the file."""
+        """Remove one rule or all; rules of the file are removed only by editing it."""
         gone = list(self._by_api) if fault_id is None else [fault_id]
         return sum(self._by_api.pop(name, None) is not None for name in gone)
 
@@ -126,7 +126,7 @@ class Faults:
         return [{**vars(rule), "seen": self._seen.get(rule.id, 0)} for rule in rules]
 
     def find(self, kind: str, **facts: Any) -> Fault | None:
-        """The first rule that fires now; asking counts, so ask once per occasion."""
+        """The first rule that fires now; each call counts, so call it once per occasion."""
         if not self._by_api and not self._by_file:
             return None
         for rule in (*self._by_api.values(), *self._by_file.values()):
@@ -135,7 +135,7 @@ class Faults:
         return None
 
     def standing(self, kind: str, **facts: Any) -> Fault | None:
-        """The first rule for a state that lasts, such as a lost network: asking does not count."""
+        """The first rule for a lasting state, such as a lost network; calls do not count."""
         for rule in (*self._by_api.values(), *self._by_file.values()):
             if rule.matches(kind, facts):
                 self._seen.setdefault(rule.id, 1)
@@ -151,7 +151,7 @@ class Faults:
         return rule.probability >= 1 or dice.random() < rule.probability
 
     def refresh(self) -> None:
-        """Look whether the file has changed; done once per request and task step."""
+        """Reload the file if it changed; once per request and task step."""
         try:
             info = self._file.stat()
         except FileNotFoundError:
@@ -164,7 +164,7 @@ class Faults:
         try:
             rules = [parse(raw) for raw in json.loads(self._file.read_text(encoding="utf-8"))]
         except (ValueError, TypeError, TalopsError) as error:
-            # Half-written by an editor: keep the old rules, say why in `lab status`.
+            # Partially written by an editor: keep the old rules and report why in `lab status`.
             self.problem = f"{self._file}: {error}"
             return
         self.problem = ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class HttpsSite:
-    """May be started again after it was stopped."""
+    """Can be started again after a stop."""
 
     def __init__(self, authority: Authority, name: str, address: str, port: int) -> None:
         self._authority, self._name = authority, name

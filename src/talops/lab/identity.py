@@ -1,4 +1,4 @@
-"""What stays the same about a lab from start to start: its network, its secrets, its spec."""
+"""The persistent identity of a lab: its network, its secrets, its spec."""
 
 from __future__ import annotations
 

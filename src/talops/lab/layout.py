@@ -1,4 +1,4 @@
-"""Where a lab keeps its things: one directory that it owns."""
+"""The files of a lab, in one directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """The lab's directory. `state()` is forgotten by a reset, all else is the lab's identity."""
+    """The lab's directory. A reset removes `state()`; all other files are the lab's identity."""
 
     root: Path
 

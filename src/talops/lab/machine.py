@@ -1,4 +1,4 @@
-"""What a virtual machine looks like from inside: all that the lab's two halves know of each other.
+"""A virtual machine as the guest sees it: the interface between the two parts of the lab.
 
 The lab's Proxmox tells a `MachineHost` when a VM gets or loses power; the lab's Talos is one.
 """
@@ -70,10 +70,10 @@ class MachineHost(Protocol):
     async def power_off(self, uuid: str, *, graceful: bool) -> None: ...
 
     async def destroy(self, uuid: str) -> None:
-        """The VM and its disks are gone for good."""
+        """The VM and its disks are removed permanently."""
 
 
 class MachinePower(Protocol):
-    """What a machine may do to itself: the guest asks its hypervisor."""
+    """Requests of the guest to its hypervisor."""
 
     async def guest_powered_off(self, uuid: str) -> None: ...

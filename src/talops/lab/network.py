@@ -1,4 +1,4 @@
-"""Each lab has a loopback network of its own, 127.N.0.0/16, so that many can run side by side."""
+"""Each lab has its own loopback network 127.N.0.0/16, so that many can run in parallel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONTROL_PORT = 8005
-FIRST, COUNT = 16, 224  # 127.0.x is everybody's, low numbers are what people type by hand
+FIRST, COUNT = 16, 224  # 127.0.x is shared by all programs, low numbers are often typed by hand
 
 
 @dataclass(frozen=True)

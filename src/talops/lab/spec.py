@@ -96,7 +96,7 @@ class NasPoolSpec(_Part):
 
 
 class TrueNasSpec(_Part):
-    """`version` decides what it speaks: JSON-RPC since 25.04, REST until 25.10."""
+    """`version` determines the API: JSON-RPC since 25.04, REST until 25.10."""
 
     version: str = Field(default="25.10.1", pattern=r"^\d{2}\.\d{2}(\.\d+)*$")
     pools: tuple[NasPoolSpec, ...] = (NasPoolSpec(),)
@@ -105,11 +105,11 @@ class TrueNasSpec(_Part):
 class LabSpec(_Part):
     """How the lab behaves in time.
 
-    `pace` is how long one step of a task takes, in seconds; 0 is as quick as possible. `patience`
+    `pace` is the duration of one task step in seconds; 0 is as fast as possible. `patience`
     scales how long a task waits for a lock before it fails: 1 is what Proxmox waits. `timing`
-    scales how long Talos takes to boot and install, and TrueNAS to let somebody in again who came
-    too often: 1 is modest hardware. `reservations` are the
-    lab's DHCP: MAC → address. `discovery` is whether Talos nodes can reach a discovery service.
+    scales how long Talos takes to boot and install, and TrueNAS to accept logins again after too
+    many: 1 is modest hardware. `reservations` are the lab's DHCP: MAC → address. `discovery` is
+    whether Talos nodes can reach a discovery service.
     """
 
     proxmox: tuple[HypervisorSpec, ...] = (
@@ -124,9 +124,7 @@ class LabSpec(_Part):
 
 
 def usual() -> LabSpec:
-    """What people start: tasks take a tenth of the second that each step needs on modest hardware,
-    as nodes boot in a tenth of their time.
-    """
+    """The default of `talops lab`: a tenth of the duration on modest hardware."""
     return LabSpec(pace=0.1)
 
 
@@ -144,7 +142,7 @@ def truenas_of(version: str, spec: TrueNasSpec) -> TrueNasSpec:
         return TrueNasSpec(version=version, pools=spec.pools)
     except ValidationError as error:
         raise TalopsError(
-            f"{version!r} is no version of TrueNAS", hint="write it like 24.10 or 25.04.2"
+            f"{version!r} is not a version of TrueNAS", hint="write it like 24.10 or 25.04.2"
         ) from error
 
 

@@ -114,14 +114,14 @@ class World:
     async def stop(self) -> None:
         for service in reversed(self.services):
             await service.stop()
-        # Last: whoever gets its address may take all the others, too.
+        # Last: a lab that gets its address can take all the others, too.
         await self.control.stop()
         self._listener.close()
         self.layout.running.unlink(missing_ok=True)
         self._lock.close()
 
     async def reset(self) -> None:
-        """Forget everything but the lab's identity: empty hosts, same addresses and passwords."""
+        """Remove all state except the lab's identity: empty hosts, same addresses and passwords."""
         for service in reversed(self.services):
             await service.stop()
         shutil.rmtree(self.layout.root / "state", ignore_errors=True)

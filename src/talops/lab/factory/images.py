@@ -1,4 +1,4 @@
-"""Images small enough for a test and honest about what they would be.
+"""Small image files that describe themselves.
 
 The first line is JSON that says what boots from this file; the rest is filler that depends on
 nothing but that line, so that checksums are the same everywhere.

@@ -23,7 +23,7 @@ PORT = 8443
 
 
 class FactoryService:
-    """Schematics that were posted are remembered; everything else is computed."""
+    """Stores posted schematics; everything else is computed."""
 
     name = "factory"
 

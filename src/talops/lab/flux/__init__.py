@@ -1,3 +1,3 @@
-"""Flux' controllers, played: they cannot run without nodes that run containers."""
+"""Simulated Flux controllers; real ones need nodes that run containers."""
 
 from __future__ import annotations

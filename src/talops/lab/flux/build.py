@@ -1,4 +1,4 @@
-"""What `kustomize build` would give, for the part of kustomize that the lab plays."""
+"""The output of `kustomize build`, for the features that the lab simulates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _kustomized(file: Path, folder: Path, root: Path) -> list[Object]:
     spec = (_documents(file) or [{}])[0]
     foreign = sorted(set(spec) - _PLAYED)
     if foreign:
-        raise TalopsError(f"the lab does not play kustomize's {', '.join(foreign)}")
+        raise TalopsError(f"the lab does not simulate kustomize's {', '.join(foreign)}")
     objects: list[Object] = []
     for entry in [*(spec.get("resources") or []), *(spec.get("components") or [])]:
         path = (folder / entry).resolve()
@@ -43,7 +43,7 @@ def _kustomized(file: Path, folder: Path, root: Path) -> list[Object]:
 
 
 def _in_namespace(obj: Object, name: str | None) -> Object:
-    """Cluster-wide objects are told apart when they are applied."""
+    """Cluster-wide objects are distinguished when they are applied."""
     return {**obj, "metadata": {**obj["metadata"], "namespace": name}} if name else obj
 
 

@@ -1,4 +1,4 @@
-"""Decryption by the real sops, with the key that was planted in the cluster."""
+"""Decryption by the real sops, with the key from the cluster secret."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Object = dict[str, Any]
 
 
 class Decryptor:
-    """Used only for objects that carry sops' block, as kustomize-controller does."""
+    """Only for objects with a sops block, as in kustomize-controller."""
 
     def __init__(self, tools: Callable[[str], Awaitable[Path]], keys: list[str]) -> None:
         self._tools = tools

@@ -1,4 +1,4 @@
-"""kustomize-controller, played: builds, decrypts, applies, remembers, prunes."""
+"""Simulated kustomize-controller: builds, decrypts, applies, records, prunes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The played controllers of every cluster in the lab; each works only where it is deployed."""
+"""The simulated controllers of every cluster in the lab; each works only where it is deployed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ GIT = "/apis/source.toolkit.fluxcd.io/v1/gitrepositories"
 SYNC = "/apis/kustomize.toolkit.fluxcd.io/v1/kustomizations"
 OPERATOR = "/apis/fluxcd.controlplane.io/v1/fluxinstances"
 _PAUSE = 0.3
-# Nothing has moved for this many steps: the lab leaves the processor to whoever uses it.
+# After this many steps without a change, the lab polls less often.
 _QUIET, _LONG_PAUSE = 10, 1.0
-# Even without a request a branch is looked at this often, however long its interval is.
+# Without a request, a branch is polled this often, even if its interval is longer.
 _LOOK = 30.0
 
 
@@ -43,7 +43,7 @@ class PlayedFlux:
         self._source = PlayedSource(api, folder)
         self._kustomize = PlayedKustomize(api, self._paths, tools)
         self._looked: dict[str, float] = {}
-        # What the steps before saw, and how many of them saw the same.
+        # The result of earlier steps, and how many of them were equal.
         self._versions: list[str] = []
         self._same = 0
 

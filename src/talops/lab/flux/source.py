@@ -1,4 +1,4 @@
-"""source-controller, played: fetches for real, writes what the real one writes."""
+"""Simulated source-controller: really fetches, and writes the same status as the real one."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _settings(secret: dict[str, str], folder: Path) -> list[str]:
 
 
 def _ssh(secret: dict[str, str], folder: Path) -> dict[str, str]:
-    """A deploy key is used as the real one uses it: with the host keys of its Secret alone."""
+    """A deploy key is used as in the real one: only with the host keys of its Secret."""
     if "identity" not in secret:
         return {}
     key, hosts = folder / "identity", folder / "known_hosts"

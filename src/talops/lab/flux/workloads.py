@@ -1,4 +1,4 @@
-"""Deployments and daemon sets, played: their status says that all pods run, though none does."""
+"""Simulated workloads: their status says that all pods run, although none does."""
 
 from __future__ import annotations
 

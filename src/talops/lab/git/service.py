@@ -1,4 +1,4 @@
-"""Repositories over HTTPS: all may read `lab/home`; `lab/private` and pushes want the token."""
+"""Repositories over HTTPS: `lab/home` is public; `lab/private` and pushes need the token."""
 
 from __future__ import annotations
 

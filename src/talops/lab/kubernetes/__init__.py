@@ -1,3 +1,3 @@
-"""A real control plane for the lab: etcd members and API servers, with nodes played on top."""
+"""A real control plane for the lab: etcd members and API servers, with simulated nodes."""
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _SERVER_ERROR = 500
 
 
 class KubeApi:
-    """`endpoints` is asked anew for each call: API servers come and go."""
+    """`endpoints` is evaluated for each call, because API servers start and stop."""
 
     def __init__(self, endpoints: Callable[[], Sequence[str]], context: ssl.SSLContext) -> None:
         self._endpoints = endpoints

@@ -26,7 +26,7 @@ PORT = 6443
 
 @dataclass(frozen=True)
 class ApiServerSettings:
-    """All that the machine config says about the API server."""
+    """The API server settings of the machine config."""
 
     binary: Path
     directory: Path

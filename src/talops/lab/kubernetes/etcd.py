@@ -80,11 +80,11 @@ class EtcdMember:
         await self.client.close()
 
     async def bootstrap(self) -> None:
-        """Found a new cluster with this member alone."""
+        """Create a new cluster with only this member."""
         await self.start(f"{self.settings.name}={self.settings.peer_url}")
 
     async def join(self, through: str) -> int:
-        """Become a learner of the cluster that answers at `through`; gives the member id."""
+        """Join the cluster at `through` as a learner; returns the member id."""
         other = self.peer(through)
         try:
             for member in await other.members():
@@ -98,20 +98,20 @@ class EtcdMember:
         return identifier
 
     async def promote(self, through: str, identifier: int) -> bool:
-        """Ask another member for a vote; False while this one has not caught up."""
+        """Ask another member to promote this one; False while it has not caught up."""
         other = self.peer(through)
         try:
             await other.promote(identifier)
         except (NotReadyError, UnreachableError):
             return False
         except ConflictError as error:
-            return error.what.endswith("can only promote a learner member")  # it is none any more
+            return error.what.endswith("can only promote a learner member")  # already promoted
         finally:
             await other.close()
         return True
 
     async def restore(self, snapshot: bytes, *, skip_hash_check: bool) -> None:
-        """Found a new cluster whose content is the snapshot's latest state."""
+        """Create a new cluster with the latest state of the snapshot."""
         pairs = await asyncio.to_thread(read_snapshot, snapshot, skip_hash_check=skip_hash_check)
         await self.bootstrap()
         await self.wait_healthy(_RESTORE_LIMIT)

@@ -1,4 +1,4 @@
-"""HTTP calls of nodes, which may lose their power in the middle of one."""
+"""HTTP calls of nodes, which can lose power during a call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Http:
-    """An httpx client whose calls are finished even when nobody waits for them any more.
+    """An httpx client whose calls finish even if the caller does not wait any more.
 
     httpx leaves a socket behind when it is cancelled during a TLS handshake, and in a lab nodes are
     cancelled all the time. A call that is left alone ends with its peer, or by its time limit.
@@ -31,7 +31,7 @@ class Http:
     def _ended(self, task: asyncio.Task[httpx.Response]) -> None:
         self._open.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever waited has it; nobody else wants to hear of it
+            task.exception()  # the caller has the exception; do not log it again
 
     async def close(self) -> None:
         await asyncio.gather(*self._open, return_exceptions=True)

@@ -37,7 +37,7 @@ class NodeFacts:
 
 
 class Kubelet:
-    """Speaks to the API server for one node."""
+    """Calls the API server for one node."""
 
     def __init__(self, api: KubeApi, facts: NodeFacts) -> None:
         self._api = api
@@ -45,7 +45,7 @@ class Kubelet:
         self._path = f"/api/v1/nodes/{facts.name}"
 
     async def register(self, facts: NodeFacts, *, ready: bool, reason: str = "") -> None:
-        """A Node is born tainted not-ready; the last step takes that away from a ready one."""
+        """A Node is created with the not-ready taint; the last step removes it from a ready one."""
         self.facts = facts
         present = await self._api.get(self._path)
         if present is None:
@@ -106,7 +106,7 @@ def _identity(facts: NodeFacts) -> dict[str, Any]:
 
 
 def _foreign_taints(node: Mapping[str, Any], *, ready: bool) -> list[dict[str, str]]:
-    """Taints that somebody else has put there and that must survive."""
+    """Taints set by other clients, which must be kept."""
     owned = json.loads(node["metadata"].get("annotations", {}).get(_OWNED, "[]"))
     gone = {*owned, "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
     keep = gone if ready else set(owned)

@@ -42,7 +42,7 @@ NO_PAIR = KeyPair(b"", b"")
 
 @dataclass(frozen=True)
 class Subject:
-    """Whom a certificate is for and what it may do."""
+    """Subject and usages of a certificate."""
 
     common_name: str = ""
     organizations: tuple[str, ...] = ()

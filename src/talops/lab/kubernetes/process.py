@@ -66,7 +66,7 @@ class Process:
             await child.wait()
 
     def freeze(self) -> None:
-        """Stop answering without closing a connection, as a node does whose network is lost."""
+        """Stop answering without closing connections, as a node without a network."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:

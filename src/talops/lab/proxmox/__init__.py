@@ -1,3 +1,3 @@
-"""A Proxmox VE that behaves: the API, the rights, the tasks, the locks and the storages."""
+"""A simulated Proxmox VE: API, privileges, tasks, locks and storages."""
 
 from __future__ import annotations

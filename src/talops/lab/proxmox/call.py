@@ -63,7 +63,7 @@ class Call:
 
     @property
     def is_root(self) -> bool:
-        """Logged in as root itself: not even a token of root counts."""
+        """Logged in as root; a token of root does not count."""
         return self.user == ROOT
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -78,7 +78,7 @@ class Call:
         return (any if any_of else all)(name in held for name in privileges)
 
     def need(self, path: str, *privileges: str, any_of: bool = False) -> None:
-        """Refuse the call unless the caller has these privileges on this path."""
+        """Reject the call unless the caller has these privileges on this path."""
         held = self.held(path)
         if any_of:
             if not any(name in held for name in privileges):

@@ -37,7 +37,7 @@ def next_id(call: Call) -> str:
 
 @route("GET", "/cluster/resources")
 def resources(call: Call) -> RawJson:
-    """Asked for once per VM and plan, so it is not built anew while nothing changes."""
+    """Read once per VM and plan, so it is cached until something changes."""
     pve = call.pve
     gone = tuple(name for name in pve.nodes if pve.offline(name))
     pve.stats.run(pve)

@@ -1,4 +1,4 @@
-"""How Proxmox says no: a status, a reason phrase, and what is wrong with which parameter."""
+"""Errors of Proxmox: a status, a reason phrase, and a message per parameter."""
 
 from __future__ import annotations
 

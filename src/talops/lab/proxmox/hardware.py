@@ -127,7 +127,7 @@ def read_mapping(call: Call) -> dict[str, Any]:
 
 @route("POST", "/cluster/mapping/pci")
 def create_mapping(call: Call) -> None:
-    """Whether there is such a device is found out when a VM that wants it starts."""
+    """Whether the device exists is checked when a VM that uses it starts."""
     name = call.params["id"]
     with prefixed("create hardware mapping failed"):
         if name in call.pve.mappings:

@@ -35,7 +35,7 @@ VERSION = {"version": "9.2.11", "release": "9.2", "repoid": "14a22df3"}
 
 
 class NoMachines:
-    """Machines with nobody inside: power is only a word in the VM's status."""
+    """Machines without a guest: power only changes the VM's status."""
 
     async def power_on(self, machine: Machine) -> None:
         pass

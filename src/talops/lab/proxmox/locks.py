@@ -40,7 +40,7 @@ class Locks:
     ) -> AsyncIterator[None]:
         """`/var/lock/qemu-server/lock-ID.conf`: one change of a VM's configuration at a time.
 
-        Clones share the lock of a stopped source, and keep everybody from changing it.
+        Clones share the lock of a stopped source, which blocks changes of it.
         """
         name = f"/var/lock/qemu-server/lock-{vmid}.conf"
         async with self._hold(name, wait, shared=shared):

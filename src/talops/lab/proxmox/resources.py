@@ -1,8 +1,8 @@
-"""What pvestatd tells the cluster: rows that are as old as its last round, or that it never made.
+"""The rows of pvestatd: as old as its last cycle.
 
-Every ten seconds, scaled by `pace` (0: always fresh), it notes how each VM, node and storage is.
-A VM that it has not seen yet has no name, no template flag and the status `unknown`; with the
-fault `no-pvestatd` all are so after five minutes, scaled the same way.
+Every ten seconds, scaled by `pace` (0 = always current), it records the status of each VM, node
+and storage. A VM that it has not seen yet has no name, no template flag and the status `unknown`;
+with the fault `no-pvestatd` all are so after five minutes, scaled the same way.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ class Api:
     def _route(
         self, request: web.BaseRequest, path: str
     ) -> tuple[Route | None, dict[str, str], PveError | None]:
-        """Whoever is not known learns nothing, not even that there is no such call."""
+        """An unauthenticated client gets no information, not even that a call does not exist."""
         try:
             found, in_path = route.find(request.method, path)
         except PveError as error:

@@ -29,7 +29,7 @@ class ProxmoxService:
 
     def __init__(self, context: LabContext, machines: MachineHost | None = None) -> None:
         self._context = context
-        self.machines = machines  # whoever runs the guests; may be set until the start
+        self.machines = machines  # runs the guests; can be set until the start
         self._runners: list[web.ServerRunner] = []
         self.hypervisors: dict[str, Hypervisor] = {}
 
@@ -116,7 +116,7 @@ class ProxmoxService:
         }
 
     async def guest_powered_off(self, uuid: str) -> None:
-        """The guest switched itself off: the VM is stopped, as nobody stopped it."""
+        """The guest powered itself off: set the VM to stopped."""
         for pve in self.hypervisors.values():
             vm = pve.vm_by_uuid(uuid)
             if vm and vm.is_running:

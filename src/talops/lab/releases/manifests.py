@@ -1,4 +1,4 @@
-"""Manifests of the mirror: right kinds, names and references, images that nobody pulls."""
+"""Manifests of the mirror: correct kinds, names and references, images that are never pulled."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Apid:
         self.throwaway = self.pair = NO_PAIR
 
     async def open_maintenance(self) -> None:
-        """With a certificate of an authority that nobody else knows."""
+        """With a certificate of a temporary authority."""
         names = (*self._node.addresses, "127.0.0.1", self._node.hostname)
         subject = Subject(MAINTENANCE_NAME, names=names, server=True, lifetime=_CERTIFICATE_LIFE)
         self.throwaway = throwaway_authority()
@@ -83,7 +83,7 @@ class Apid:
 
     @property
     def can_open(self) -> bool:
-        """Whether nobody else has to come first, whose own network is perhaps away."""
+        """Whether this node does not depend on another one, whose network may be lost."""
         return self._node.in_maintenance or self._issuer() is not None
 
     def _issuer(self) -> Node | None:
@@ -106,7 +106,7 @@ class Apid:
             await self.open_secure()
 
     async def lose_network(self) -> None:
-        """Connections end, new ones are taken by the kernel but nobody answers."""
+        """Connections close; the kernel accepts new ones, but no server responds."""
         self.cut_off = True
         closings = self._closings
         self._hang_up()
@@ -134,7 +134,7 @@ class Apid:
             await self.open_secure()
 
     async def _fill_holes(self) -> None:
-        """Whoever hangs is let go: on a wire its packets would now find their way."""
+        """Close hanging connections: on a real network their packets would now arrive."""
         holes, self._holes = self._holes, []
         for hole in holes:
             hole.close()

@@ -51,7 +51,7 @@ class _CuttableServer(Server):
         self._server.close()
 
     async def cut(self) -> None:
-        """Connections in the middle of their handshake can be dropped only when that is done."""
+        """Connections can be dropped only after their handshake."""
         self.close()
         deadline = asyncio.get_running_loop().time() + _HANDSHAKE_LIMIT
         self._abort()
@@ -88,7 +88,7 @@ class Door:
     async def serve(
         self, addresses: Iterable[str], context: ssl.SSLContext, router: Router
     ) -> None:
-        """Whoever connects from now on meets this server; ports that are open stay open."""
+        """Serve new connections with this server; open ports stay open."""
         async with self._serving:
             closings = self._closings
             await self._replace(tuple(addresses), context, router)

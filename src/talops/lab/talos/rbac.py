@@ -117,7 +117,7 @@ def _authorize_in_maintenance(path: str, minor: int) -> None:
 
 
 def roles_of(peer: Peer) -> frozenset[str]:
-    """A certificate that could also serve is no client certificate: it has no roles."""
+    """A server certificate is not a client certificate: it has no roles."""
     tls = peer._transport.get_extra_info("ssl_object")  # noqa: SLF001  (the DER is given nowhere else)
     der = tls.getpeercert(binary_form=True) if tls is not None else None
     return frozenset() if der is None else _roles_in(der)

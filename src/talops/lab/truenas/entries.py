@@ -1,4 +1,4 @@
-"""Pools and datasets as the API shows them: every property with parsed, raw and spoken value."""
+"""Pools and datasets as the API shows them: every property with parsed, raw and display value."""
 
 from __future__ import annotations
 

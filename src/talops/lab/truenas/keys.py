@@ -29,7 +29,7 @@ class ApiKey:
         return any(role in INCLUDES[own] for own in self.roles)
 
     def may_rest(self, verb: str) -> bool:
-        """Whoever reads may GET; whoever writes may do anything to datasets."""
+        """Readers can use GET; writers can use all methods of datasets."""
         return self.may("DATASET_READ" if verb == "GET" else "DATASET_WRITE")
 
 

@@ -41,7 +41,7 @@ class Turnstile:
 
 
 class Middleware:
-    """`asked` is every method in the order of the calls, for whoever wants to know."""
+    """`asked` records every method in the order of the calls."""
 
     def __init__(
         self, zfs: Zfs, known: tuple[ApiKey, ...], faults: Faults, timing: float = 1.0

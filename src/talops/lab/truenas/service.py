@@ -21,7 +21,7 @@ RPC_SINCE, REST_UNTIL = (25, 4), (26, 0)
 
 
 def apis(version: str) -> tuple[bool, bool]:
-    """Whether this version speaks JSON-RPC, and whether it speaks REST."""
+    """Whether this version supports JSON-RPC, and whether it supports REST."""
     numbers = tuple(int(part) for part in version.split(".")[:2])
     return numbers >= RPC_SINCE, numbers < REST_UNTIL
 

@@ -79,7 +79,7 @@ class Zfs:
         return sum(row.own for row in rows if row.name == name or row.name.startswith(f"{name}/"))
 
     def available(self, name: str) -> int:
-        """What the pool has left, or less where a quota on the way up is nearer."""
+        """What the pool has left, or less if the quota of a parent is lower."""
         pool = name.split("/", maxsplit=1)[0]
         if self._is_full(pool):
             return 0
@@ -111,7 +111,7 @@ class Zfs:
         self.datasets.put(changed.name, changed)
 
     def write(self, name: str, count: int) -> None:
-        """Somebody stores something; there is no more than there is."""
+        """Store data; fails if the pool is full."""
         if count > self.available(name):
             raise CallError("No space left on device", errno.ENOSPC)
         row = self.datasets[name]

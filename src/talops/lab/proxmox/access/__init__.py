@@ -1,3 +1,3 @@
-"""Who may log in to the lab's Proxmox, and what they may do."""
+"""Users of the lab's Proxmox and their privileges."""
 
 from __future__ import annotations

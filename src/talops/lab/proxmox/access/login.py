@@ -33,7 +33,7 @@ def password_fits(password: str, stored: str) -> bool:
 
 
 class Login:
-    """Turns what a request carries into a user name, or refuses with 401."""
+    """The user of a request, or 401."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Login:
         return f"{ticket}::{self._sign(ticket)}", f"{stamp}:{csrf}"
 
     def by_ticket(self, ticket: str, csrf: str | None, *, writes: bool) -> str:
-        """Why a ticket is refused is for the host's own log; the caller is not told."""
+        """The reason why a ticket is rejected is only in the log of the host."""
         plain, _, signature = ticket.partition("::")
         fields = plain.split(":")
         wanted = 3

@@ -47,7 +47,7 @@ def _existing(call: Call) -> Document:
 
 @route("GET", "/pools")
 def list_pools(call: Call) -> list[dict[str, Any]]:
-    """One pool by name is shown to everybody, as in Proxmox; the list is not."""
+    """Every user can read a pool by name, as in Proxmox, but not the list."""
     if call.get("poolid"):
         return [_details(call, _existing(call))]
     return [

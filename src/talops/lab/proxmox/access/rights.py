@@ -1,4 +1,4 @@
-"""Who may do what where: roles along the path, users before groups, tokens within their user."""
+"""Evaluation of ACLs: roles along the path, users before groups, tokens limited by their user."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def acl_key(entry: dict[str, Any]) -> str:
 
 
 class Rights:
-    """Evaluates ACLs the way Proxmox does, and remembers the answers until something changes."""
+    """Evaluates ACLs as Proxmox does, and caches the results until something changes."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Rights:
         self._cache: dict[tuple[str, str], Held] = {}
         self._by_path: dict[str, list[Document]] = {}
         self._version = -1
-        self.version = 0  # raised by whoever writes users, roles, ACLs, tokens or pools
+        self.version = 0  # incremented by every change of users, roles, ACLs, tokens or pools
 
     def changed(self) -> None:
         self.version += 1

@@ -1,4 +1,4 @@
-"""Roles, and access control lists that give them to somebody somewhere."""
+"""Roles, and access control lists that assign them to users on paths."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _entries(
 
 
 def _check_own(call: Call, path: str, role: str) -> None:
-    """Without Permissions.Modify nobody hands out more than they have, or further down."""
+    """Without Permissions.Modify users can grant only their own privileges."""
     held = call.pve.rights.privileges(call.user, path)
     if "Permissions.Modify" in held:
         return

@@ -145,7 +145,7 @@ def change_interface(call: Call) -> None:
             entry.pop(gone, None)
     new = _checked(call, name, known)
     for suffix in ("", "6"):
-        # The way an interface gets its address is decided anew by each change.
+        # Each change sets the address method of an interface again.
         if f"address{suffix}" not in new:
             for key in (f"address{suffix}", f"netmask{suffix}", f"cidr{suffix}"):
                 entry.pop(key, None)

@@ -81,7 +81,7 @@ def _filled(call: Call, template: str) -> str:
 
 
 def need_modify(call: Call, path: str) -> None:
-    """Whoever may give a thing away may also say who else has it."""
+    """Users who can grant access to an object can also list its access rules."""
     owner = next((right for start, right in OWNERS.items() if path.startswith(start)), None)
     call.need(path, "Permissions.Modify", *([owner] if owner else []), any_of=True)
 
@@ -95,7 +95,7 @@ def may_modify(call: Call, path: str) -> bool:
 
 
 def user_name(value: str) -> str:
-    """The name, or Proxmox' refusal of it; 500, because it is no parameter check."""
+    """The name, or the error of Proxmox; 500, because it is not a parameter check."""
     try:
         FORMATS["pve-userid"](value)
     except FormatError as error:

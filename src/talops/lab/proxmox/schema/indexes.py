@@ -1,4 +1,4 @@
-"""Directories of the API: what is below a path, as somebody who looks around is told."""
+"""Index calls of the API: the entries below a path."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def sdn(_: Call) -> list[dict[str, str]]:
 @route("GET", "/cluster/sdn/zones")
 @route("GET", "/cluster/sdn/vnets")
 def sdn_objects(_: Call) -> list[dict[str, str]]:
-    """A lab has none of its own; the local network is no object of the configuration."""
+    """A lab has no zones; the local network is not an object of the configuration."""
     return []
 
 

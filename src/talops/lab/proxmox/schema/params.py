@@ -91,7 +91,7 @@ class Property:
         return ""
 
     def typed(self, value: Any) -> Any:
-        """A value that was found right, as the handlers want it."""
+        """A valid value, converted to the type that handlers use."""
         if isinstance(value, list):
             return value
         text = plain(value)

@@ -48,7 +48,7 @@ def may_read(call: Call, volid: str) -> bool:
 
 
 def sees_bridge(call: Call, bridge: str, *privileges: str) -> bool:
-    """On the bridge itself, or on any of its VLANs that somebody was given rights on."""
+    """On the bridge, or on any of its VLANs that an ACL names."""
     place = f"{LOCAL_ZONE}/{bridge}"
     below = {e["path"] for e in call.pve.acl.values() if e["path"].startswith(f"{place}/")}
     return any(call.may(path, *privileges, any_of=True) for path in (place, *below))

@@ -156,7 +156,7 @@ def _check_format(storages: Storages, storage: str, wanted: str) -> None:
 
 
 def with_file(storages: Storages, volume: Volume, node: str, source: Path | None) -> Volume:
-    """Give the volume its own name for the source's bytes; nobody writes into them in place."""
+    """Give the volume its own name for the source's bytes; they are never changed in place."""
     if source is None or not source.exists():
         return volume
     target = storages.folder(volume.storage, node) / "images" / volume.volid.split(":", 1)[1]

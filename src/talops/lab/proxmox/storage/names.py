@@ -1,4 +1,4 @@
-"""What a volume's name says by itself: what it is, whose it is, in which format."""
+"""The parts of a volume name: content type, owner and format."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class VolumeName:
 
 
 def split_id(volid: str) -> tuple[str, str]:
-    """Storage and name; no storage for whatever is no volume's id."""
+    """Storage and name; no storage if the text is not a volume id."""
     match = VOLUME_ID.fullmatch(volid)
     return (match["storage"], match["name"]) if match else ("", "")
 

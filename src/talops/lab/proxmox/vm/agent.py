@@ -64,7 +64,7 @@ def interfaces(call: Call) -> dict[str, Any]:
 
 
 def _global_address(mac: str) -> str:
-    """Clients pass over loopback addresses, and a lab has no others: one more, which is none."""
+    """Clients ignore loopback addresses, and a lab has no others, so add another one."""
     tail = mac.lower().replace(":", "")
     return f"fd7a:{tail[0:4]}:{tail[4:8]}:{tail[8:12]}::1/64"
 

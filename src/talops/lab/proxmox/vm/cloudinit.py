@@ -28,7 +28,7 @@ OPTIONS = frozenset(
 
 
 def regenerated(pve: Hypervisor, vm: Vm) -> Vm:
-    """The VM with its drive written anew; only from then on its size is in the configuration."""
+    """The VM with its drive written again; from then on its size is in the configuration."""
     for key, drive in vm.drives().items():
         volume = pve.storages.find(drive["file"], vm.node)
         if is_cloudinit(drive) and volume and "size" not in drive:

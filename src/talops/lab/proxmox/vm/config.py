@@ -55,7 +55,7 @@ def _check_keys(text: str) -> None:
 
 
 def check_drives(storages: Storages, config: dict[str, Any]) -> None:
-    """What no property string can say by itself: imports, ISOs, names that no storage has."""
+    """Checks beyond the format of a property string: imports, ISOs, names of storages."""
     for key in sorted(key for key in config if is_drive(key)):
         drive = config[key]
         if "import-from" in drive:
@@ -94,7 +94,7 @@ def _new_mac() -> str:
 
 
 def with_identity(config: dict[str, Any], now: int) -> dict[str, Any]:
-    """The keys that Proxmox adds by itself."""
+    """The keys that Proxmox adds automatically."""
     full = dict(config)
     full.setdefault("smbios1", f"uuid={uuid.uuid4()}")
     if full.get("vmgenid", "1") == "1":

@@ -60,7 +60,7 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: int) -> str:
-    """The largest unit that divides it, as Proxmox writes sizes; nothing is no terabytes."""
+    """The largest unit that divides it, as Proxmox writes sizes; zero is written as 0T."""
     if not size:
         return "0T"
     for unit in ("T", "G", "M", "K"):

@@ -70,7 +70,7 @@ def _device(vm: Vm, key: str) -> str:
 
 
 def _controller(vm: Vm, key: str) -> str:
-    """A controller goes with its last disk."""
+    """A controller is removed with its last disk."""
     number = int(key.removeprefix("scsi"))
     if vm.config.get("scsihw") == "virtio-scsi-single":
         return f"virtioscsi{number}"

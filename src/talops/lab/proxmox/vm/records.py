@@ -68,7 +68,7 @@ class Vm:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """How it is, but for what changes by itself; to be read only."""
+        """The status without values that change over time; read-only."""
         config, running = self.running or self.config, self.is_running
         order = parse(str(config.get("boot", "")), "legacy").get("order", "").split(";")
         boot = next((parse_drive(config[k]) for k in order if k in config and is_drive(k)), {})

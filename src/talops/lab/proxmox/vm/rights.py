@@ -67,7 +67,7 @@ def check_delete(call: Call, keys: list[str], vmid: int) -> None:
 
 
 def check_gone(call: Call, key: str, value: Any, vmid: int) -> None:
-    """The right to take away what the VM has."""
+    """The privilege to remove what the VM has."""
     if is_drive(key):
         _need(call, vmid, None, *_drive_rights(parse_drive(value)))
     elif kind(key) in BY_VALUE:

@@ -52,7 +52,7 @@ async def unlink(call: Call) -> None:
 
 
 def _asked(call: Call) -> tuple[dict[str, Any], list[str]]:
-    """What to set and what to take away, checked as far as it can be without the VM."""
+    """Keys to set and to remove, checked as far as possible without the VM."""
     if call.get("skiplock") and not call.is_root:
         raise invalid({"skiplock": "Only root may use this option."})
     given = {key: value for key, value in call.params.items() if key not in NOT_CONFIG}

@@ -1,4 +1,4 @@
-"""Applying a config, and founding the cluster."""
+"""ApplyConfiguration and Bootstrap."""
 
 from __future__ import annotations
 

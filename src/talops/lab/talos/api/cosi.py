@@ -138,7 +138,7 @@ def _concerns(stored: Stored, request: cosi_pb2.WatchRequest, *, single: bool) -
 
 
 def _marked(event: cosi_pb2.Event) -> cosi_pb2.Event:
-    """Real nodes number what they send; nobody can go on from a number here."""
+    """Real nodes send bookmarks; here a watch cannot continue from one."""
     event.bookmark = _BOOKMARK
     return event
 

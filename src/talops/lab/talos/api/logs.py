@@ -87,7 +87,7 @@ class LogsApi(Api):
 
 
 def _tail(items: list[tuple[float, machine_pb2.Event]], request: machine_pb2.EventsRequest) -> int:
-    """How many past events the caller wants."""
+    """The number of past events in the request."""
     if request.tail_id:
         return sum(1 for _, event in items if event.id > request.tail_id)
     if request.tail_seconds:

@@ -160,7 +160,7 @@ class ControlPlane:
         await self._node.fabric.settle_vips()
 
     def _stand_by(self) -> bool:
-        """A big lab may run one API server for all its control planes: whoever comes first."""
+        """A big lab can run one API server for all its control planes, on the first one."""
         config = self._node.config
         assert config is not None
         if self._node.settings.apiservers == "every":
@@ -194,7 +194,7 @@ class ControlPlane:
                 await self.bring_up_api()
 
     async def leave(self) -> None:
-        """Remove this member from etcd and forget its data; the last one cannot leave."""
+        """Remove this member from etcd and delete its data; the last one cannot leave."""
         etcd = self.etcd
         if etcd is None or not etcd.running:
             return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Fabric:
-    """All nodes of a lab. Clusters are told apart by their id, as Talos' discovery does."""
+    """All nodes of a lab. Clusters are identified by their id, as in Talos discovery."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
@@ -23,7 +23,7 @@ class Fabric:
         self._discovery: dict[str, ResourceStore] = {}
         self._apis: dict[bytes, KubeApi] = {}
         self._vips: dict[str, SharedAddress] = {}
-        # Every accepted founding, by cluster id: more than one name means a split cluster.
+        # Every accepted bootstrap, by cluster id: more than one name means a split cluster.
         self.foundings: dict[str, list[str]] = {}
 
     def add(self, node: Node) -> None:

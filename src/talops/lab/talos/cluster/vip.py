@@ -70,7 +70,7 @@ class SharedAddress:
             return
         try:
             await asyncio.gather(_copy(reader, outer), _copy(inner, writer))
-        except asyncio.CancelledError:  # the address moves: nobody is left to take the rest
+        except asyncio.CancelledError:  # the address moves: no holder receives the rest
             outer.transport.abort()
             raise
         finally:
@@ -79,7 +79,7 @@ class SharedAddress:
 
 
 async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):  # the other side is gone: so is this direction
+    with contextlib.suppress(OSError):  # the peer has closed: close this direction, too
         while data := await source.read(_CHUNK):
             sink.write(data)
             await sink.drain()

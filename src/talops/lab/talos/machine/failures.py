@@ -24,7 +24,7 @@ class CrashedError(Exception):
 
 @dataclass(frozen=True)
 class Wish:
-    """What somebody asked the node to do next."""
+    """The next action requested from the node."""
 
     kind: str  # reboot, shutdown, reset, upgrade
     actor: str = ""

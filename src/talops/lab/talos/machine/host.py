@@ -112,7 +112,7 @@ class TalosHost:
                 await node.apid.find_network()
 
     async def _follow_clocks(self) -> None:
-        """A clock that was put right makes a node's certificate anew."""
+        """After its clock is corrected, a node creates its certificate again."""
         for node in self.fabric.nodes():
             stale = node.apid.secure and node.apid.issued_with != node.faults.clock_skew
             if stale and not node.apid.cut_off and node.apid.can_open:

@@ -1,4 +1,4 @@
-"""A node over time: it boots, stays up until somebody wishes otherwise, and perhaps boots again."""
+"""The life cycle of a node: boot, run until a request ends it, and reboot if requested."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Life:
         return True
 
     async def stop(self, *, graceful: bool) -> None:
-        """Power is gone when this returns. `graceful` is the ACPI button: services end first."""
+        """The power is off when this returns. `graceful` is the ACPI button: services end first."""
         task, self._task = self._task, None
         if task is None:
             return
@@ -80,7 +80,7 @@ class Life:
         return self._node.settings.timing.of(seconds)
 
     async def _up(self) -> Wish:
-        """Boot, and stay up until somebody wishes otherwise."""
+        """Boot, and run until a request ends it."""
         wish: asyncio.Future[Wish] = asyncio.get_running_loop().create_future()
         self._wish = wish
         boot = asyncio.create_task(Boot(self._node).run())

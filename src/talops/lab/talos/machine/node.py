@@ -148,7 +148,7 @@ class Node:
         self.publish()
 
     def publish(self) -> None:
-        """Resources follow the state; many changes in one go cost one update."""
+        """Resources follow the state; several changes at once cause one update."""
         if not self._publishing:
             self._publishing = True
             asyncio.get_running_loop().call_soon(self._publish_now)

@@ -60,7 +60,7 @@ class Service:
 
 
 class ServiceBoard:
-    """Tells the journal and whoever asked about each change."""
+    """Reports each change to the journal and the listeners."""
 
     def __init__(self, journal: Journal, changed: Callable[[], None]) -> None:
         self._journal = journal

@@ -1,7 +1,7 @@
 """What real nodes have in resources that follow from little: defaults, lists, copies of secrets.
 
-The templates were recorded; `${…}` stands for what differs between nodes. They are filled in when
-somebody reads them, so that a lab of many nodes pays nothing for them.
+The templates were recorded; `${…}` stands for what differs between nodes. They are filled in on
+read, so that they cost nothing in a lab of many nodes.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ Key = tuple[str, str, str]  # namespace, type, id
 
 @dataclass(frozen=True)
 class Item:
-    """A resource as its owner describes it; `yaml` is made only when somebody reads it."""
+    """A resource as its owner describes it; `yaml` is generated on read."""
 
     namespace: str
     type: str
@@ -105,7 +105,7 @@ class Change:
 
 
 class ResourceStore:
-    """Versions count up per resource; equal content is no change."""
+    """Versions count up per resource; equal content is not a change."""
 
     def __init__(self) -> None:
         self._stored: dict[Key, Stored] = {}

@@ -174,7 +174,7 @@ def _configured(node: Node, config: MachineConfig) -> Iterator[Item]:
 
 
 def _machine_config(name: str, raw: bytes) -> Item:
-    """Its YAML is one string, as the documents are no single value."""
+    """Its YAML is one string, because the documents are not a single value."""
     namespace, kind = kinds.MACHINE_CONFIG
     spec = spec_config_pb2.MachineConfigSpec(yaml_marshalled=raw)
     return Item(
