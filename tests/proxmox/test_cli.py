@@ -90,7 +90,7 @@ def test_findings_exit_four_with_their_fix(site: Site) -> None:
     first, fix, *_ = out.splitlines()
     assert first.startswith("error: demo-cp-1 wants 64 cores, and pve has 32")
     assert fix == "  fix: set vm_cores to 32 or less"
-    assert err == "2 to mend, 0 to look at\n"
+    assert err == "2 failed, 0 to review\n"
     code, out, _ = site.talops("host", "check", "-o", "json")
     answer = json.loads(out)
     assert (code, answer["ok"], answer["proxmox"]) == (4, False, "9.2.11")

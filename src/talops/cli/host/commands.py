@@ -77,8 +77,8 @@ def show(found: list[Finding]) -> None:
 
 def _summary(facts: Facts, wrong: int, remarks: int) -> str:
     if wrong:
-        return f"{wrong} to mend, {remarks} to look at"
-    remark = f"; {remarks} to look at" if remarks else ""
+        return f"{wrong} failed, {remarks} to review"
+    remark = f"; {remarks} to review" if remarks else ""
     return f"ok: Proxmox VE {facts.version} at {facts.endpoint} as {facts.who}{remark}"
 
 
