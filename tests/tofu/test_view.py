@@ -47,4 +47,4 @@ def test_what_is_going_on_and_what_is_over() -> None:
 def test_an_interrupt_says_what_happens_now() -> None:
     """Whoever presses Ctrl-C learns why it is not over at once, and how it would be."""
     (line,) = lines(Interrupted("02-platforms/home"))
-    assert "again: stop at once" in line
+    assert "again: stop now" in line

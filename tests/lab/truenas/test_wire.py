@@ -62,7 +62,7 @@ def test_versions_are_checked() -> None:
     made = _spec(None, [], None, None, "24.10")
     assert made == usual().model_copy(update={"truenas": TrueNasSpec(version="24.10")})
     assert truenas_of("24.10", TrueNasSpec()).version == "24.10"
-    with pytest.raises(TalopsError, match="no version"):
+    with pytest.raises(TalopsError, match="not a version"):
         truenas_of("latest", TrueNasSpec())
 
 
