@@ -88,7 +88,7 @@ def test_findings_exit_four_with_their_fix(site: Site) -> None:
     code, out, err = site.talops("host", "check")
     assert code == 4
     first, fix, *_ = out.splitlines()
-    assert first.startswith("error: demo-cp-1 wants 64 cores, and pve has 32")
+    assert first.startswith("error: demo-cp-1 needs 64 cores, and pve has 32")
     assert fix == "  fix: set vm_cores to 32 or less"
     assert err == "2 failed, 0 to review\n"
     code, out, _ = site.talops("host", "check", "-o", "json")

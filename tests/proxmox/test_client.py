@@ -50,7 +50,7 @@ def answering(status: int, reason: str, body: object = None) -> Client:
             "no such task",
         ),
         (595, "No route to host", None, UnreachableError, "No route"),
-        (501, "Method not implemented", None, TalopsError, "Proxmox says 501"),
+        (501, "Method not implemented", None, TalopsError, "Proxmox answered 501"),
         (
             400,
             "Parameter verification failed.",
@@ -58,7 +58,7 @@ def answering(status: int, reason: str, body: object = None) -> Client:
             ConflictError,
             "vmid: VM 9 already exists",
         ),
-        (200, "OK", ["no", "data"], TalopsError, "this is no Proxmox API"),
+        (200, "OK", ["no", "data"], TalopsError, "this is not a Proxmox API"),
     ],
 )
 async def test_a_refusal_is_translated(

@@ -39,7 +39,7 @@ CAPACITY: list[Row] = [
         "ZFS",
     ),
     (P, {"hosts": (replace(HOST, memory=None),)}, "memory", "warning", "may not see", "Sys.Audit"),
-    (plan([vm(cores=9)]), {}, "cores", "error", "wants 9 cores, and pve has 8", "vm_cores"),
+    (plan([vm(cores=9)]), {}, "cores", "error", "needs 9 cores, and pve has 8", "vm_cores"),
     (
         plan(
             [

@@ -113,7 +113,7 @@ COLLISIONS: list[Row] = [
         {"guests": Unread("timeout")},
         "unread",
         "error",
-        "the VMs that are there",
+        "the existing VMs",
         "talops host check",
     ),
 ]
@@ -172,7 +172,7 @@ DEVICES: list[Row] = [
         {},
         "gpu",
         "error",
-        "demo-w-1 and demo-cp-1 want the same device",
+        "demo-w-1 and demo-cp-1 need the same device",
         "one card",
     ),
     (
@@ -214,7 +214,7 @@ TEMPLATES: list[Row] = [
         {"guests": (replace(BASE, template=False),)},
         "template",
         "error",
-        "is no template",
+        "is not a template",
         "template_vm_id",
     ),
     (
@@ -238,7 +238,7 @@ TEMPLATES: list[Row] = [
         {"guests": (replace(BASE, description="mine"),)},
         "template",
         "warning",
-        "not made by talops",
+        "not created by talops",
         "talops template build",
     ),
     (

@@ -76,7 +76,7 @@ async def test_a_bigger_plan_adds_what_it_needs_and_keeps_the_rest(lab: Lab, roo
 async def test_a_token_whose_value_is_lost_is_not_replaced_unasked(lab: Lab, root: Client) -> None:
     """Something may still use it; --new-token says that nothing does."""
     first = await prepared(root, Asked(P))
-    with pytest.raises(ConflictError, match="its value is not at hand"):
+    with pytest.raises(ConflictError, match="its value is unknown"):
         await prepared(root, Asked(P))
     second = await prepared(root, Asked(P, new_token=True))
     assert first
@@ -179,7 +179,7 @@ async def test_a_name_that_proxmox_refuses_changes_nothing(
 async def test_a_device_is_not_guessed(lab: Lab, root: Client) -> None:
     """An address that is not there is asked about, with the cards that are."""
     asked = Asked(wanted_plan([vm(gpus=("gpu0",))]), gpus={"gpu0": "0000:09:00.0"})
-    with pytest.raises(TalopsError, match=r"Graphics cards there: 0000:01:00\.0"):
+    with pytest.raises(TalopsError, match=r"graphics cards there: 0000:01:00\.0"):
         await prepared(root, asked)
 
 

@@ -104,7 +104,7 @@ async def test_a_half_made_template_is_finished(lab: Lab, root: Client) -> None:
     said: list[str] = []
     disk = (await root.get("nodes/pve/qemu/9000/config"))["scsi0"]
     await build(root, recipe(lab), said.append)
-    assert "half made" in said[0]
+    assert "incomplete" in said[0]
     assert [t.vm_id for t in await listed(root)] == [9000]
     made = (await root.get("nodes/pve/qemu/9000/config"))["scsi0"]
     assert made == disk.replace("vm-9000", "base-9000")
@@ -137,7 +137,7 @@ async def test_what_is_not_ours_is_left_alone(lab: Lab, root: Client) -> None:
     await tasks.run(root, "POST", "nodes/pve/qemu/9000/template")
     (found,) = await listed(root)
     assert not found.ours
-    with pytest.raises(PreflightError, match="not made by talops"):
+    with pytest.raises(PreflightError, match="not created by talops"):
         await remove(root, found)
     assert "9000" in lab.pve.vms
 
@@ -173,7 +173,7 @@ async def test_a_template_with_linked_clones_stays(tmp_path: Path) -> None:
         await tasks.run(root, "POST", clone, {"newid": 201, "full": 1})
         (found,) = await listed(root)
         assert found.clones == (200,)
-        with pytest.raises(PreflightError, match="VM 200 stand on"):
+        with pytest.raises(PreflightError, match="VM 200 depend on"):
             await remove(root, found)
         await tasks.run(root, "DELETE", "nodes/pve/qemu/200")
         (found,) = await listed(root)

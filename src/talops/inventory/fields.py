@@ -229,7 +229,7 @@ def _url(value: Any) -> str:
 
 
 def _endpoint(value: Any) -> str:
-    """An address that may do without TLS, where that is said aloud."""
+    """An address with an explicit scheme; http is allowed."""
     text = _text(value, "https://s3.example")
     if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", text):
         raise refuse(

@@ -1,1 +1,1 @@
-"""Proxmox VE over its API: what a host offers, may do and lacks. VMs themselves belong to tofu."""
+"""Proxmox VE over its API: what a host offers, allows and lacks. OpenTofu manages the VMs."""

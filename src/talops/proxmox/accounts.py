@@ -54,13 +54,13 @@ async def add_user(client: Client, user: str, comment: str) -> None:
 
 
 async def tokens(client: Client, user: str) -> dict[str, bool]:
-    """The user's tokens, and whether each has rights of its own alone."""
+    """The user's tokens, and whether each has separate privileges only."""
     rows = await client.get(f"access/users/{quote(user, safe='@')}/token")
     return {row["tokenid"]: bool(row.get("privsep", 1)) for row in rows}
 
 
 async def add_token(client: Client, user: str, name: str, comment: str) -> Secret:
-    """Proxmox shows the value this once."""
+    """Proxmox shows the value only once."""
     path = f"access/users/{quote(user, safe='@')}/token/{quote(name)}"
     answer = await client.ask("POST", path, {"privsep": 0, "comment": comment})
     return Secret(answer["value"])

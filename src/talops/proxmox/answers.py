@@ -1,4 +1,4 @@
-"""What Proxmox says when it says no, in the words of talops."""
+"""Error responses of Proxmox as errors of talops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OK = 200
 BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, SERVER_ERROR = 400, 401, 403, 404, 500
-# Proxmox' own: the node behind the one that answered gives no answer.
+# Specific to Proxmox: the node behind the one that answered does not respond.
 PROXY_ERRORS = range(595, 600)
 
 _MISSING = re.compile(r"does not exist|no such|No such file or directory", re.IGNORECASE)
@@ -29,15 +29,15 @@ _CHECK = re.compile(r"Permission check failed \((?P<path>/\S*), (?P<privileges>[
 
 
 class MissingError(TalopsError):
-    """What was asked for is not there; Proxmox itself says so."""
+    """The requested object does not exist; Proxmox itself says so."""
 
 
 class LoginError(DeniedError):
-    """Nobody is let in with these credentials."""
+    """Proxmox rejected these credentials."""
 
 
 def message_of(answer: httpx.Response) -> str:
-    """The reason phrase is the message; parameters that are wrong stand in the body."""
+    """The reason phrase is the message; the body lists the wrong parameters."""
     text = answer.reason_phrase.strip() or f"status {answer.status_code}"
     errors = _errors(answer)
     details = "; ".join(f"{name}: {' '.join(str(e).split())}" for name, e in errors.items())
@@ -57,18 +57,18 @@ def refusal(answer: httpx.Response, where: str) -> TalopsError:  # noqa: PLR0911
     text, status = message_of(answer), answer.status_code
     if status == UNAUTHORIZED:
         return LoginError(
-            f"Proxmox lets nobody in with these credentials: {text}",
+            f"Proxmox rejected these credentials: {text}",
             where=where,
             hint="check proxmox_api_token_id and proxmox_api_token_secret (talops secrets edit), "
-            "or make new ones: talops host prepare --new-token",
+            "or create new ones: talops host prepare --new-token",
         )
     if status == FORBIDDEN:
-        return DeniedError(f"Proxmox says no: {text}", where=where, hint=_grant(text))
+        return DeniedError(f"Proxmox denied the request: {text}", where=where, hint=_grant(text))
     if status in PROXY_ERRORS:
         return UnreachableError(
-            f"the Proxmox node behind this address gives no answer: {text}",
+            f"the Proxmox node behind this address does not respond: {text}",
             where=where,
-            hint="see whether that node is up and in the cluster",
+            hint="check that this node is up and a member of the cluster",
         )
     if status == NOT_FOUND or (status == SERVER_ERROR and _MISSING.search(text)):
         return MissingError(text, where=where)
@@ -76,7 +76,7 @@ def refusal(answer: httpx.Response, where: str) -> TalopsError:  # noqa: PLR0911
         return ConflictError(text, where=where)
     if _LATER.search(text):
         return NotReadyError(text, where=where)
-    return TalopsError(f"Proxmox says {status}: {text}", where=where, hint="talops host check")
+    return TalopsError(f"Proxmox answered {status}: {text}", where=where, hint="talops host check")
 
 
 def _grant(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The certificate that a Proxmox shows: whose, for which names, until when, and is it believed."""
+"""The certificate that a Proxmox shows: issuer, names, validity, and whether it is trusted."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Certificate:
     issuer: str
     names: tuple[str, ...]
     expires: datetime
-    # In OpenSSL's words; None: the chain and the name are right.
+    # OpenSSL's reason; None: the chain and the name are valid.
     problem: str | None
 
 
 async def look(access: Access) -> Certificate:
-    """Both questions are asked with a connection of their own: what it is, and is it believed."""
+    """Opens two connections: one to read the certificate, one to check that it is trusted."""
     host, port = _place(access.endpoint)
     certificate = x509.load_der_x509_certificate(await _shown(host, port))
     return Certificate(
@@ -62,7 +62,7 @@ def _names(certificate: x509.Certificate) -> tuple[str, ...]:
 
 
 async def _shown(host: str, port: int) -> bytes:
-    anything = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # no authorities: whoever it is, show it
+    anything = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # no CAs: accepts any certificate
     anything.check_hostname = False
     anything.verify_mode = ssl.CERT_NONE
     shown = await _connect(host, port, anything)
@@ -94,6 +94,6 @@ async def _connect(host: str, port: int, context: ssl.SSLContext) -> bytes | Non
     try:
         shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
     finally:
-        # No goodbye is waited for: nothing was said on this connection.
+        # Do not wait for a TLS shutdown: no data was sent on this connection.
         writer.transport.abort()
     return bytes(shown) if shown else None

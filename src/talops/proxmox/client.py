@@ -1,4 +1,4 @@
-"""One Proxmox API: a token, or a password that becomes a ticket; forms in, `data` out."""
+"""Client of one Proxmox API: by token, or by password and ticket; sends forms, returns `data`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Password:
 
 @dataclass(frozen=True)
 class Access:
-    """Where a Proxmox is, who asks, and which certificates are believed."""
+    """The address of a Proxmox, the credentials, and which certificates are trusted."""
 
     endpoint: str
     login: Token | Password
@@ -53,7 +53,7 @@ class Access:
 
 
 class Client:
-    """Use as `async with`; every failure leaves here as a TalopsError."""
+    """Use as `async with`; every failure is raised as a TalopsError."""
 
     def __init__(
         self, access: Access, *, transport: httpx.AsyncBaseTransport | None = None
@@ -105,7 +105,7 @@ class Client:
             return answer.json()["data"]
         except (ValueError, KeyError, TypeError) as error:
             raise TalopsError(
-                "this is no Proxmox API: the answer has no data",
+                "this is not a Proxmox API: the answer has no data",
                 where=where,
                 hint="check proxmox_api_url in cluster.yaml",
             ) from error
@@ -119,7 +119,7 @@ class Client:
         answer = await self.ask("POST", "access/ticket", given)
         if "ticket" not in answer or answer.get("NeedTFA"):
             raise LoginError(
-                f"{login.user} needs a second factor, which talops cannot give",
+                f"{login.user} needs a second factor, which talops does not support",
                 where=self.access.base,
                 hint="use an API token: PROXMOX_VE_API_TOKEN=user@realm!name=value",
             )
@@ -132,7 +132,7 @@ class Client:
             return UnreachableError(
                 f"Proxmox' certificate is not trusted: {_certificate_words(text)}",
                 where=where,
-                hint="copy /etc/pve/pve-root-ca.pem from the host and name it as proxmox_ca_file",
+                hint="copy /etc/pve/pve-root-ca.pem from the host and set proxmox_ca_file",
             )
         return UnreachableError(
             f"Proxmox does not answer: {text}",

@@ -1,4 +1,4 @@
-"""What was seen of a Proxmox, and what could not be seen: never the same thing."""
+"""What was read from a Proxmox, and what could not be read: never the same thing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Unread:
-    """There is an answer to this, and nobody knows it."""
+    """The value exists, but it could not be read."""
 
     reason: str
     hint: str | None = None
@@ -65,7 +65,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Guest:
-    """A VM or container that is there."""
+    """An existing VM or container."""
 
     vm_id: int
     name: str
@@ -112,7 +112,7 @@ class Facts:
     devices: tuple[Device, ...] | Unread = ()
     mappings: tuple[PciMapping, ...] | Unread = ()
     guests: tuple[Guest, ...] | Unread = ()
-    # Planned VMIDs that are taken by something the token does not see.
+    # Planned VMIDs that guests use which the token cannot see.
     hidden_ids: frozenset[int] = frozenset()
-    # Volume ids of the images that are there already.
+    # Volume ids of the images that exist.
     images: frozenset[str] | Unread = frozenset()

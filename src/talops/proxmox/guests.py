@@ -1,4 +1,4 @@
-"""The VMs and containers that are there, with what can collide: MACs, addresses, devices."""
+"""The existing VMs and containers, with what can collide: MACs, addresses, devices."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ FIXED = frozenset({"bridge", "firewall", "link_down", "mtu", "queues", "rate", "
 async def guests(client: Client) -> tuple[Guest, ...]:
     """All that the caller may see, by VMID.
 
-    The list says which there are, and nothing else that could be relied on: what it tells of a VM
-    is up to ten seconds old, and missing where Proxmox' pvestatd does not run.
+    Only the VMIDs of the list are reliable: its other values are up to ten seconds old, and
+    missing where Proxmox' pvestatd does not run.
     """
     rows = await client.get("cluster/resources", type="vm")
     gate = asyncio.Semaphore(AT_ONCE)
@@ -107,10 +107,10 @@ def _devices(config: dict[str, Any]) -> Iterable[str]:
 
 
 async def hidden(client: Client, vm_ids: Iterable[int]) -> frozenset[int]:
-    """Those that VMs have which the caller may not see.
+    """VMIDs of VMs that the caller may not see.
 
-    A VM that comes or goes meanwhile, as one does that a killed run has begun to make, is not
-    hidden: it is in a list made after its VMID was taken, or the VMID is free after the list.
+    A VM that is created or removed meanwhile, as after a killed run, is not hidden: it is in a
+    list read after its VMID was taken, or the VMID is free after the list.
     """
     taken = [vm_id for vm_id in vm_ids if await is_taken(client, vm_id)]
     if not taken:
@@ -134,4 +134,4 @@ async def next_id(client: Client) -> int:
     try:
         return int(found)
     except (TypeError, ValueError) as error:
-        raise TalopsError("Proxmox gave no free VMID", where=client.access.base) from error
+        raise TalopsError("Proxmox returned no free VMID", where=client.access.base) from error

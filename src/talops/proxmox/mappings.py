@@ -1,4 +1,4 @@
-"""PCI mappings: one name for a device, whichever host a VM is on."""
+"""PCI mappings: one name for a device on every host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _device(text: str) -> tuple[str, str, str]:
 
 
 def entry(device: Device) -> str:
-    """One line of a mapping, with all that Proxmox compares before it hands a device out."""
+    """One line of a mapping, with all that Proxmox compares before it assigns a device."""
     parts = {
         "id": device.id,
         "iommugroup": device.group,

@@ -1,4 +1,4 @@
-"""How a template says what it holds and that talops made it: one line of its description."""
+"""One line of a template's description: what it holds, and that talops created it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Mark:
 
 
 def read_mark(description: str) -> Mark | None:
-    """None: talops did not make it."""
+    """None: talops did not create it."""
     found = _LINE.search(description)
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Names that Proxmox accepts: checked before anything is created, as it would only say so last."""
+"""Names that Proxmox accepts, checked before anything is created: Proxmox checks them last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each call of a plan is checked for: read off Proxmox' own source, call by call."""
+"""The privileges that each call of a plan needs, taken from Proxmox' source call by call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Need:
     role: str
     deep: bool = False  # also for everything below the path
     instead: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    # Without it the plan works; only a check is blind, or a repair fails.
+    # Without it the plan works; only a check cannot read its data, or a repair fails.
     required: bool = True
 
 
@@ -41,7 +41,7 @@ VM_RIGHTS = {
 
 
 def every_need(wanted: Wanted) -> Iterator[Need]:
-    """Some of them twice, and some that another of them makes superfluous."""
+    """With duplicates, and with needs that another one covers."""
     vms = tuple(_vms(wanted))
     yield from vms
     # An entry hides what its path inherits: what the plan needs of that VM is granted there again.
@@ -53,7 +53,7 @@ def every_need(wanted: Wanted) -> Iterator[Need]:
     yield from _host(wanted)
     yield from _networks(wanted)
     for name in sorted(wanted.mappings):
-        # It is also enough to see the mapping.
+        # Also sufficient to see the mapping.
         yield Need(f"/mapping/pci/{name}", "Mapping.Use", f"give VMs the device {name}", "Devices")
     yield from _layer_one(wanted.managed)
 
@@ -74,14 +74,14 @@ def _vms(wanted: Wanted) -> Iterator[Need]:
     pools = sorted({vm.pool for vm in wanted.vms if vm.pool})
     every = pools and all(vm.pool for vm in wanted.vms)
     for privilege, why in rights.items():
-        # Rights on a pool reach its VMs, also those to come; the template is in none. Tags are
-        # checked on the VM itself, before it joins its pool.
+        # Rights on a pool apply to its present and future VMs; the template is in no pool. Tags
+        # are checked on the VM itself, before it joins its pool.
         usable = every and privilege not in {"VM.Clone", "VM.Audit", "VM.Config.Options"}
         instead = tuple((f"/pool/{pool}", (privilege,)) for pool in pools) if usable else ()
         yield Need("/vms", privilege, why, "VMs", deep=True, instead=instead)
     for pool in pools:
         path = f"/pool/{pool}"
-        # A pool that is not shown looks like a VM that is in none: each plan would move it there.
+        # VMs of a hidden pool look as if they were in no pool: each plan would move them there.
         yield Need(path, "Pool.Audit", "see which VMs are in the pool", "Pools")
         yield Need(path, "Pool.Allocate", "put VMs back into the pool", "Pools", required=False)
 
@@ -154,7 +154,7 @@ def _networks(wanted: Wanted) -> Iterator[Need]:
         path = f"{LOCAL_ZONE}/{bridge}/{vlan}" if vlan else f"{LOCAL_ZONE}/{bridge}"
         yield Need(path, "SDN.Use", f"attach network cards to {bridge}", "Bridges")
     if wanted.template and wanted.template.bridge:
-        # Asked of whoever builds the template, and of whoever clones it: its card has no tag.
+        # Needed to build the template and to clone it: its card has no tag.
         bridge = wanted.template.bridge
         why = f"attach the template's network card to {bridge}"
         yield Need(f"{LOCAL_ZONE}/{bridge}", "SDN.Use", why, "Bridges")

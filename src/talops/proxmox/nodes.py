@@ -1,4 +1,4 @@
-"""The machines of a Proxmox: version, memory, interfaces, PCI devices."""
+"""The nodes of a Proxmox: version, memory, interfaces, PCI devices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from talops.proxmox.facts import Device, Host, Interface
 if TYPE_CHECKING:
     from talops.proxmox.client import Client
 
-# Everything, bridges and processors too: a group that a device shares must not look smaller.
+# All devices, with bridges and processors: a group that a device shares must not look smaller.
 NO_CLASS_HIDDEN = "ff"
 
 
@@ -46,7 +46,7 @@ def _interface(host: str, row: dict[str, Any]) -> Interface:
         host=host,
         type=kind,
         active=bool(row.get("active")) or kind == "vnet",
-        # Open vSwitch and virtual networks take tags by themselves.
+        # Open vSwitch and virtual networks are always VLAN-aware.
         vlan_aware=bool(row.get("bridge_vlan_aware")) or kind in {"OVSBridge", "vnet"},
         vlans=str(row.get("bridge_vids", "")),
         address=str(row.get("address") or str(row.get("cidr", "")).split("/")[0]),
@@ -74,7 +74,7 @@ def _device(host: str, row: dict[str, Any]) -> Device:
 
 
 def _full(path: str) -> str:
-    """Proxmox leaves a domain of zeros out now and then."""
+    """Proxmox sometimes omits a domain of zeros."""
     return path if path.count(":") > 1 else f"0000:{path}"
 
 

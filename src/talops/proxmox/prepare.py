@@ -1,4 +1,4 @@
-"""`host prepare`: look, decide, act. What is right already is left alone."""
+"""`host prepare`: read, decide, change. Correct settings stay unchanged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Asked:
     token: str = TOKEN
     gpus: Mapping[str, str] = field(default_factory=dict)  # mapping → PCI address
     new_token: bool = False
-    # The value of the token is at hand, so an existing one can stay.
+    # The value of the token is known, so an existing one can stay.
     kept_token: bool = False
 
     def __post_init__(self) -> None:
@@ -59,7 +59,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do, with the line that does the same on the host."""
+    """One change, with the command that does the same on the host."""
 
     kind: str  # role, user, token, grant, content, mapping
     name: str
@@ -81,7 +81,7 @@ class Step:
 
 async def look(client: Client, asked: Asked) -> Found:
     wanted = asked.wanted
-    names.check_user(asked.user)  # the host refuses to look up what is no name
+    names.check_user(asked.user)  # the host rejects the lookup of an invalid name
     there = await accounts.has_user(client, asked.user)
     known = {host.name for host in await nodes.hosts(client) if host.online}
     hosts = [host for host in wanted.hosts if host in known]
@@ -98,7 +98,7 @@ async def look(client: Client, asked: Asked) -> Found:
 
 
 def nothing() -> Found:
-    """A host that nobody looked at: every line is printed."""
+    """A host that was not read: every command is printed."""
     return Found({}, user=False, tokens={}, rules=frozenset(), storages=(), mappings=(), devices=())
 
 
@@ -110,7 +110,7 @@ def plan(asked: Asked, found: Found) -> list[Step]:
     steps += _grants(asked, found)
     steps += _contents(asked, found)
     steps += _mappings(asked, found)
-    # Last, so that a token is never made and its value lost by a step that fails.
+    # Last, so that no failing step can lose the value of a new token.
     return [*steps, *_token(asked, found)]
 
 
@@ -120,7 +120,7 @@ def _roles(asked: Asked, found: Found) -> list[Step]:
         meant = spoken(privileges, found.roles)
         there = found.roles.get(name)
         if there is None or not meant <= there:
-            # Another cluster's prepare may have put more into it: that stays.
+            # Another cluster's prepare may have added more to it: that stays.
             total = meant | (there or frozenset())
             line = pveum.role_line(name, total) if there is None else pveum.more_line(name, meant)
             steps.append(Step("role", name, line, total, new=there is None))
@@ -173,7 +173,7 @@ def _device(asked: Asked, found: Found, name: str, host: str) -> Device:
     if not fitting or (address is None and len(fitting) > 1):
         listed = ", ".join(f"{card.path} ({card.name})" for card in cards) or "none"
         raise TalopsError(
-            f"which device is {name} on {host}? Graphics cards there: {listed}",
+            f"cannot choose a device for {name} on {host}; graphics cards there: {listed}",
             where=host,
             hint=f"talops host prepare --gpu {name}={cards[0].path if cards else '0000:01:00.0'}",
         )
@@ -186,16 +186,16 @@ def _token(asked: Asked, found: Found) -> list[Step]:
         return []
     if there and not asked.new_token:
         raise ConflictError(
-            f"token {asked.token_id} exists, and its value is not at hand: Proxmox shows it once",
+            f"token {asked.token_id} exists, but its value is unknown: Proxmox shows it only once",
             hint="talops host prepare --new-token replaces it (what uses the old one stops "
-            "working), or --token-name NAME makes another",
+            "working), or --token-name NAME creates another",
         )
     line = pveum.token_line(asked.user, asked.token, COMMENT)
     return [Step("token", asked.token_id, line, new=not there)]
 
 
 async def do(client: Client, asked: Asked, step: Step) -> Secret | None:
-    """One step; the value of a token that it made."""
+    """Apply one step; returns the value of a token that it created."""
     if step.kind == "role":
         await accounts.set_role(client, step.name, step.privileges, new=step.new)
     elif step.kind == "user":

@@ -1,4 +1,4 @@
-"""The lines that an administrator types on the host instead."""
+"""The equivalent commands for an administrator on the host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def role_line(name: str, privileges: Iterable[str]) -> str:
 
 
 def more_line(name: str, privileges: Iterable[str]) -> str:
-    """What a role that exists lacks is added to it."""
+    """Adds missing privileges to an existing role."""
     return f"pveum role modify {name} --append 1 --privs {_listed(privileges)}"
 
 
@@ -49,8 +49,8 @@ def acl_line(grant: Grant, who: str) -> str:
 
 
 def acl_lines(grant: Grant, who: str) -> list[str]:
-    """A token may have rights of its own, and never more than its user; which of the two lacks
-    them, a token cannot see.
+    """A token may have separate privileges, and never more than its user; it cannot see which of
+    the two lacks them.
     """
     user, _, token = who.partition("!")
     if not token or user == ROOT:

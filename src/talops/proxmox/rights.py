@@ -1,4 +1,4 @@
-"""From what a plan needs to roles and access rules: enough of them, and no more."""
+"""The minimal roles and access rules for what a plan needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Grant:
 
 
 def needs(wanted: Wanted) -> tuple[Need, ...]:
-    """Without those that others of them make superfluous."""
+    """Without the needs that others cover."""
     found = list(dict.fromkeys(every_need(wanted)))
     for need in tuple(found):
         others = [each for each in found if each != need]
@@ -35,7 +35,7 @@ def needs(wanted: Wanted) -> tuple[Need, ...]:
 
 
 def _covered(need: Need, others: Iterable[Need]) -> bool:
-    """What a plan cannot do without is not left to what it can."""
+    """Whether others cover the need; only required ones can cover a required one."""
     there = {(o.path, o.privilege) for o in others if o.required or not need.required}
     return any(
         all((path, privilege) in there for privilege in privileges)
@@ -44,7 +44,7 @@ def _covered(need: Need, others: Iterable[Need]) -> bool:
 
 
 def roles(wanted: Iterable[Need], prefix: str) -> dict[str, frozenset[str]]:
-    """Role → privileges: one role per kind of thing, so that none says more than it must."""
+    """Role → privileges: one role per kind of object, so that each holds only what it needs."""
     asked = tuple(wanted)
     named = _role_names(asked, prefix)
     found: dict[str, set[str]] = {}

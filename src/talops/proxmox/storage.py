@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def storages(client: Client, host: str) -> tuple[Storage, ...]:
-    """Those that the caller may see; Proxmox leaves the others out without a word."""
+    """Those that the caller may see; Proxmox silently omits the others."""
     found = (_storage(host, row) for row in await client.get(f"nodes/{host}/storage"))
     return tuple(sorted(found, key=lambda each: each.name))
 
@@ -42,7 +42,7 @@ async def allow_content(client: Client, storage: str, content: Iterable[str]) ->
 
 
 async def download(client: Client, host: str, volume: str, url: str) -> None:
-    """Let the host fetch a file; `volume` is what it will be, like local:iso/talos.iso."""
+    """Make the host download a file to `volume`, like local:iso/talos.iso."""
     storage, _, rest = volume.partition(":")
     content, _, name = rest.partition("/")
     given = {"content": content, "filename": name, "url": url}

@@ -1,4 +1,4 @@
-"""Tasks: what Proxmox does in its own time, waited for to the end."""
+"""Tasks: asynchronous work of Proxmox, waited for until it ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def run(
     longest: float = LONGEST,
     interval: float = INTERVAL,
 ) -> list[str]:
-    """Start a task and wait for it; the warnings it ended with."""
+    """Start a task and wait for it; returns its warnings."""
     upid = str(await client.ask(method, path, params))
     task = f"nodes/{upid.split(':')[1]}/tasks/{quote(upid, safe=':@')}"
 
@@ -38,7 +38,7 @@ async def run(
         return Ready(str(status.get("exitstatus", "")))
 
     name = f"Proxmox task {upid.split(':')[5]}"
-    hint = "look at the task in Proxmox; it may still end by itself"
+    hint = "look at the task in Proxmox; it may still finish"
     end = await wait_for(name, probe, timeout=longest, interval=interval, hint=hint)
     if end == "OK":
         return []

@@ -1,4 +1,4 @@
-"""Building a template: once, whoever else builds it at the same time."""
+"""Building a template: once, even if several runs build it at the same time."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from talops.proxmox.facts import Guest
     from talops.proxmox.templates import Recipe
 
-# As long as the creation of a VM may take whose disk is imported.
+# Time limit for creating a VM with an imported disk.
 LONGEST = tasks.LONGEST
 
 
 async def build(
     client: Client, recipe: Recipe, tell: Callable[[str], None], *, longest: float = LONGEST
 ) -> Template:
-    """Make the template, or find that it is there already; what a killed run left is finished.
+    """Create the template unless it exists; finish what a killed run left.
 
     Proxmox writes a VM's config in one piece at the end of its creation, and removes the VM if
-    that fails: one that has our mark and no lock lacks nothing but the conversion.
+    that fails: a VM with our mark and without a lock lacks only the conversion.
     """
     there = await _existing(client, recipe, longest)
     if there and there.template:
         return Template(there.vm_id, there.name, there.host, read_mark(there.description))
     if there:
-        tell(f"{recipe.host}: finishing VM {there.vm_id}, which an earlier build left half made")
+        tell(f"{recipe.host}: finishing VM {there.vm_id}, which an earlier build left incomplete")
         return await _convert(client, replace(recipe, vm_id=there.vm_id), longest)
     await _fetch(client, recipe, tell)
     numbered = replace(recipe, vm_id=recipe.vm_id or await guests.next_id(client))
@@ -42,7 +42,7 @@ async def build(
     try:
         await tasks.run(client, "POST", f"nodes/{recipe.host}/qemu", _config(numbered))
     except (ConflictError, NotReadyError):
-        # The VMID is taken now: by another build of the same template, or that is the error.
+        # The VMID is used now: by another build of the same template, or this is the error.
         if await _existing(client, numbered, longest) is None:
             raise
     return await _convert(client, numbered, longest)
@@ -55,7 +55,7 @@ async def _fetch(client: Client, recipe: Recipe, tell: Callable[[str], None]) ->
     try:
         await storage.download(client, recipe.host, recipe.volume, recipe.url)
     except TalopsError:
-        # A file is there only when it is whole: another build may have been quicker.
+        # A file exists only when it is complete: another build may have been faster.
         if recipe.volume not in await storage.files(client, recipe.host, recipe.image_storage):
             raise
 
@@ -72,7 +72,7 @@ async def _convert(client: Client, recipe: Recipe, longest: float) -> Template:
 
 
 async def _existing(client: Client, recipe: Recipe, longest: float) -> Guest | None:
-    """The VM that is this template, whole or half made; anything else in its place is refused."""
+    """The VM of this template, complete or not; any other guest with its VMID is an error."""
 
     async def unlocked() -> Ready[Guest | None] | NotYet:
         found = await _in_its_place(client, recipe)
@@ -85,7 +85,7 @@ async def _existing(client: Client, recipe: Recipe, longest: float) -> Guest | N
         unlocked,
         timeout=longest,
         interval=tasks.INTERVAL,
-        hint="another build may still be at work; if no task works on that VM, remove it on the "
+        hint="another build may still be running; if no task works on that VM, remove it on the "
         "host: qm unlock VMID; qm destroy VMID",
     )
     if found is not None:
@@ -102,7 +102,7 @@ async def _in_its_place(client: Client, recipe: Recipe) -> Guest | None:
     if found is None and await guests.hidden(client, [recipe.vm_id]):
         raise ConflictError(
             f"VMID {recipe.vm_id} is taken by a VM that {client.access.who} may not see",
-            hint="give another VMID (template_vm_id), or grant VM.Audit on /vms",
+            hint="set another VMID (template_vm_id), or grant VM.Audit on /vms",
         )
     return found
 
@@ -111,17 +111,17 @@ def _need_same(found: Guest, recipe: Recipe) -> None:
     where = f"VM {found.vm_id} on {found.host}"
     if not _made_by_us(found):
         raise ConflictError(
-            f"VM {found.vm_id} ({found.name}) is in the way, and talops did not make it",
+            f"VM {found.vm_id} ({found.name}) has the VMID, but talops did not create it",
             where=where,
             hint="set template_vm_id to a free VMID",
         )
     mark = read_mark(found.description)
     if mark != recipe.mark or found.host != recipe.host:
         holds = (
-            f"Talos {mark.version}, schematic {mark.schematic[:12]}" if mark else "nothing known"
+            f"Talos {mark.version}, schematic {mark.schematic[:12]}" if mark else "unknown content"
         )
         raise ConflictError(
-            f"template {found.name} on {found.host} holds {holds}; wanted is Talos "
+            f"template {found.name} on {found.host} holds {holds}; required is Talos "
             f"{recipe.mark.version}, schematic {recipe.mark.schematic[:12]}, on {recipe.host}",
             where=where,
             hint=f"talops template remove {found.vm_id}, or set template_vm_id to a free VMID",
@@ -151,7 +151,7 @@ def _config(recipe: Recipe) -> dict[str, Any]:
         "boot": "order=scsi0",
     }
     # No EFI disk: the provider moves a cloned one to the storage that it is on, which Proxmox
-    # refuses; where there is none it creates one.
+    # refuses; if the template has none, it creates one.
     if recipe.content == "import":
         config["scsi0"] = f"{hardware.disk_storage}:0,import-from={recipe.volume}"
     else:

@@ -56,8 +56,8 @@ class Template:
     vm_id: int
     name: str
     host: str
-    mark: Mark | None  # None: not made by talops
-    clones: tuple[int, ...] = ()  # VMs whose disks stand on its own
+    mark: Mark | None  # None: not created by talops
+    clones: tuple[int, ...] = ()  # linked clones: VMs whose disks depend on its disk
 
     @property
     def ours(self) -> bool:
@@ -94,14 +94,14 @@ async def remove(client: Client, template: Template) -> None:
     where = f"VM {template.vm_id} on {template.host}"
     if not template.ours:
         raise PreflightError(
-            f"{template.name} was not made by talops, so talops does not remove it",
+            f"{template.name} was not created by talops, so talops does not remove it",
             where=where,
             hint=f"remove it yourself: qm destroy {template.vm_id}",
         )
     if template.clones:
         listed_ = ", ".join(map(str, template.clones))
         raise PreflightError(
-            f"the disks of VM {listed_} stand on {template.name} (linked clones)",
+            f"the disks of VM {listed_} depend on {template.name} (linked clones)",
             where=where,
             hint="remove those VMs first, or copy their disks: qm disk move",
         )

@@ -1,4 +1,4 @@
-"""What a plan will ask of Proxmox: no more of the inventory than a host has to know."""
+"""What a plan needs from Proxmox, without the rest of the inventory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WantedVm:
     gpus: tuple[str, ...] = ()  # names of mappings, or PCI addresses
     where: str = ""  # file:line of the inventory
     cluster_tag: str = ""  # a VM with this name and this tag is ours
-    begun: bool = False  # an earlier run was about to make it and never finished
+    begun: bool = False  # an earlier run started to create it and did not finish
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class WantedImage:
 
 @dataclass(frozen=True)
 class WantedTemplate:
-    """Where the VMs are cloned from."""
+    """The template that VMs are cloned from."""
 
     name: str
     vm_id: int
@@ -60,7 +60,7 @@ class MappedDevice:
 
 @dataclass(frozen=True)
 class Managed:
-    """What layer 01 makes itself: not missing before it ran, and its making needs rights."""
+    """What layer 01 creates: not missing before it ran, but its creation needs privileges."""
 
     bridges: frozenset[tuple[str, str]] = frozenset()  # host, name
     vlans: frozenset[tuple[str, str]] = frozenset()
@@ -85,7 +85,7 @@ class Wanted:
     static_boot: bool = True
     guest_agent: bool = False
     clones: bool = False
-    # Storages with ISOs that somebody else put there.
+    # Storages with ISOs that talops did not download.
     media: tuple[str, ...] = ()
 
     @property
@@ -120,5 +120,5 @@ def is_address(gpu: str) -> bool:
 
 
 def gib(size: int) -> str:
-    """Bytes for people: whole GiB where the rest does not matter."""
+    """Bytes for display: whole GiB where the rest does not matter."""
     return f"{size / GIB:.0f} GiB" if size >= 10 * GIB else f"{size / GIB:.1f} GiB"

@@ -1,4 +1,4 @@
-"""`host check`: `observe` looks, `findings` decides, and the two share nothing but `Facts`."""
+"""`host check`: `observe` reads, `findings` decides; they share only `Facts`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Facts", "Finding", "Severity", "findings", "look", "observe"]
 
 
 def findings(wanted: Wanted, facts: Facts) -> list[Finding]:
-    """All at once, in the order in which they are best dealt with."""
+    """All findings, in the order in which they are best fixed."""
     found = list(api(facts))
     if isinstance(facts.version, Unread):
         return found

@@ -1,4 +1,4 @@
-"""Is it there, is it the right version, is its certificate to be believed?"""
+"""Whether the API answers, in a supported version, with a trusted certificate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OLDEST = (8, 4)  # the first that downloads disk images for import
 SOON = timedelta(days=21)
-CA = "copy /etc/pve/pve-root-ca.pem from the host and name it as proxmox_ca_file in cluster.yaml"
+CA = "copy /etc/pve/pve-root-ca.pem from the host and set proxmox_ca_file in cluster.yaml"
 
 
 def api(facts: Facts) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""VMIDs, MACs and addresses that VMs have which are not ours."""
+"""VMIDs, MACs and addresses that VMs outside the plan use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def collisions(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
     if isinstance(facts.guests, Unread):
-        yield unread("the VMs that are there", facts.guests.reason, facts.guests.hint)
+        yield unread("the existing VMs", facts.guests.reason, facts.guests.hint)
         return
     others = foreign(wanted, facts)
     for vm in wanted.vms:
@@ -47,8 +47,8 @@ def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[Finding]
         yield Finding(
             "leftover",
             f"VM {vm.vm_id} is called {vm.name} and does not carry the tag {vm.cluster_tag}: it "
-            "was not made by this plan",
-            f"remove it, {another}, or take it over (talops infra import)",
+            "was not created by this plan",
+            f"remove it, {another}, or adopt it (talops infra import)",
             vm.where,
         )
     elif taken:

@@ -1,4 +1,4 @@
-"""GPUs: there, alone in their IOMMU group, and used by nobody else."""
+"""GPUs: present, alone in their IOMMU group, and not used by another VM."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PCI_BRIDGE = "0604"
 IOMMU = (
-    "switch the IOMMU on: VT-d or AMD-Vi in the firmware, intel_iommu=on on the kernel's command "
+    "enable the IOMMU: VT-d or AMD-Vi in the firmware, intel_iommu=on on the kernel's command "
     "line for Intel, then reboot the host"
 )
 
@@ -39,7 +39,7 @@ def devices(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
 
 
 def paths_of(wanted: Wanted, facts: Facts, gpu: str, host: str) -> tuple[str, ...] | None:
-    """Where the device is on that host; None: no such mapping, () none for this host."""
+    """The device's addresses on that host; None: no such mapping, (): no device of this host."""
     if is_address(gpu):
         return (gpu,)
     planned = wanted.managed.mappings.get(gpu)
@@ -57,8 +57,8 @@ def _gpu(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str) -> Iterator[Findi
     if paths is None:
         yield Finding(
             "mapping",
-            f"there is no PCI mapping {gpu}, or {facts.who} may not see it; {vm.name} wants it",
-            "talops host prepare makes it, or list it under hypervisors.pci_mappings",
+            f"there is no PCI mapping {gpu}, or {facts.who} may not see it; {vm.name} needs it",
+            "talops host prepare creates it; or list it under hypervisors.pci_mappings",
             vm.where,
         )
         return
@@ -106,7 +106,7 @@ def _alone(card: Device, here: list[Device]) -> Iterator[Finding]:
         yield Finding(
             "iommu",
             f"device {card.path} of {card.host} shares IOMMU group {card.group} with {listed}",
-            "put the card into another slot, or switch on ACS in the firmware: a group is passed "
+            "move the card to another slot, or enable ACS in the firmware: a group is passed "
             "through as a whole",
             card.host,
         )
@@ -135,8 +135,8 @@ def _used(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str, path: str) -> It
             state = "runs and has" if guest.running else "is stopped and has"
             yield Finding(
                 "gpu",
-                f"VM {guest.vm_id} ({guest.name}) {state} the device {path} that {vm.name} wants",
-                f"take it from that VM: qm set {guest.vm_id} --delete hostpci0",
+                f"VM {guest.vm_id} ({guest.name}) {state} the device {path} that {vm.name} needs",
+                f"remove it from that VM: qm set {guest.vm_id} --delete hostpci0",
                 vm.where,
                 Severity.ERROR if guest.running else Severity.WARNING,
             )
@@ -153,8 +153,8 @@ def _shared_out(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
                 other = taken[vm.host, _slot(paths[0])]
                 yield Finding(
                     "gpu",
-                    f"{vm.name} and {other} want the same device {paths[0]} of {vm.host}",
-                    "one card serves one VM: take it from one of them",
+                    f"{vm.name} and {other} need the same device {paths[0]} of {vm.host}",
+                    "one card serves one VM: remove it from one of them",
                     vm.where,
                 )
             elif free:

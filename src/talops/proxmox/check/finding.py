@@ -1,4 +1,4 @@
-"""One thing that stands in the way, and what to do about it."""
+"""One failed check, and how to fix it."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ class Finding:
 
 def unread(what: str, reason: str, hint: str | None) -> Finding:
     return Finding(
-        "unread", f"could not read {what}: {reason}", hint or "talops host check, once it answers"
+        "unread", f"could not read {what}: {reason}", hint or "run talops host check again"
     )

@@ -1,4 +1,4 @@
-"""Hosts that are up, with memory and cores for what will be created."""
+"""Hosts that are online, with memory and cores for the VMs to create."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from talops.proxmox.facts import Facts, Guest, Host
     from talops.proxmox.wanted import Wanted, WantedVm
 
-PER_CORE = 4  # virtual cores per real one, beyond which etcd begins to suffer
+PER_CORE = 4  # virtual cores per physical core above which etcd becomes slow
 
 
 def hosts(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
@@ -48,7 +48,7 @@ def _host(wanted: Wanted, facts: Facts, host: Host) -> Iterator[Finding]:
     if host.memory is None or host.cores is None:
         yield Finding(
             "memory",
-            f"{facts.who} may not see the memory and cores of {host.name}, so nobody knows "
+            f"{facts.who} may not see the memory and cores of {host.name}, so it is unknown "
             "whether the VMs fit",
             "grant Sys.Audit on it (talops host prepare)",
             f"/nodes/{host.name}",
@@ -67,16 +67,16 @@ def _memory(host: Host, total: int, new: list[WantedVm], running: list[Guest]) -
         yield Finding(
             "memory",
             f"{host.name} has {gib(total)}: running VMs have {gib(promised)} of it, and "
-            f"{len(new)} more want {gib(more)}",
+            f"{len(new)} more need {gib(more)}",
             less,
             host.name,
         )
     elif host.used_memory is not None and more > total - host.used_memory:
         yield Finding(
             "memory",
-            f"{host.name} has {gib(total - host.used_memory)} free now, and {len(new)} VMs want "
+            f"{host.name} has {gib(total - host.used_memory)} free now, and {len(new)} VMs need "
             f"{gib(more)}",
-            f"free some (a ZFS cache gives way by itself), or {less}",
+            f"free some (a ZFS cache shrinks automatically), or {less}",
             host.name,
             Severity.WARNING,
         )
@@ -87,7 +87,7 @@ def _cores(host: Host, cores: int, new: list[WantedVm], running: list[Guest]) ->
         if vm.cores > cores:
             yield Finding(
                 "cores",
-                f"{vm.name} wants {vm.cores} cores, and {host.name} has {cores}: Proxmox will not "
+                f"{vm.name} needs {vm.cores} cores, and {host.name} has {cores}: Proxmox will not "
                 "start it",
                 f"set vm_cores to {cores} or less",
                 vm.where or host.name,

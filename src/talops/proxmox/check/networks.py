@@ -1,4 +1,4 @@
-"""Bridges that VMs are attached to, and the VLAN tags that pass them."""
+"""Bridges that VMs attach to, and the VLAN tags that they pass."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def networks(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
     known = {(i.host, i.name): i for i in facts.interfaces if i.type in BRIDGES}
     for host, name, tag in sorted({(vm.host, vm.bridge, vm.vlan or 0) for vm in wanted.vms}):
         if host not in online or (host, name) in wanted.managed.bridges:
-            continue  # said elsewhere, or made by layer 01
+            continue  # reported elsewhere, or created by layer 01
         found = known.get((host, name))
         if found is None:
             yield _absent(facts, host, name, [i.name for h, i in _of(known, host)])
@@ -56,7 +56,7 @@ def _absent(facts: Facts, host: str, name: str, there: list[str]) -> Finding:
 
 
 def _shown(facts: Facts, name: str) -> bool:
-    """Proxmox leaves a bridge out for whoever has no right on it or on one of its tags."""
+    """Proxmox lists a bridge only for users with a privilege on it or on one of its tags."""
     held = {} if isinstance(facts.permissions, Unread) else facts.permissions
     path = f"{LOCAL_ZONE}/{name}"
     return any(
@@ -94,7 +94,7 @@ def _usable(bridge: Interface, tag: int) -> Iterator[Finding]:
 
 
 def passes(vlans: str, tag: int) -> bool:
-    """`2-100 200` or `2-100,200`; nothing given means all."""
+    """`2-100 200` or `2-100,200`; empty means all."""
     parts = [part for part in re.split(r"[\s,;]+", vlans) if part]
     if not parts:
         return True

@@ -1,4 +1,4 @@
-"""Looking at a Proxmox: each family by itself, so that one refusal does not hide the rest."""
+"""Reads the state of a Proxmox, one family at a time: one refusal does not hide the rest."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ async def observe(client: Client, wanted: Wanted) -> Facts:
 
 
 async def look(access: Access, wanted: Wanted) -> Facts:
-    """`observe`, also of a Proxmox that lets nobody in or is not there at all."""
+    """`observe`, also when Proxmox rejects the credentials or does not answer."""
     try:
         async with Client(access) as client:
-            await nodes.version(client)  # before anything else: does it answer, and to us?
+            await nodes.version(client)  # first: does it answer, and accept the credentials?
             return await observe(client, wanted)
     except (LoginError, UnreachableError) as error:
         return await _shut(access, error)
@@ -81,7 +81,7 @@ async def _try(reading: Awaitable[T]) -> T | Unread:
     try:
         return await reading
     except LoginError:
-        raise  # the same for every call: nothing else would be learnt
+        raise  # every other call would fail in the same way
     except TalopsError as error:
         return Unread(error.what, error.hint)
 
@@ -93,7 +93,7 @@ def _paths(wanted: Wanted) -> tuple[str, ...]:
 
 
 async def _permissions(client: Client, paths: Iterable[str]) -> Held:
-    """Asked path by path: only then does Proxmox work out what propagates to it."""
+    """Asks path by path: only then does Proxmox compute what propagates to it."""
     found: dict[str, dict[str, bool]] = {}
     for path in paths:
         answer = await client.get("access/permissions", path=path)
@@ -112,7 +112,7 @@ async def _interfaces(client: Client, hosts: Iterable[str]) -> tuple[Interface, 
 
 
 async def _devices(client: Client, wanted: Wanted, online: Iterable[str]) -> tuple[Device, ...]:
-    """Only of hosts whose VMs get a device: the list needs rights that nothing else does."""
+    """Only for hosts whose VMs get a device: the list needs privileges that no other call needs."""
     using = {vm.host for vm in wanted.vms if vm.gpus}
     found = [await nodes.devices(client, host) for host in online if host in using]
     return tuple(each for part in found for each in part)

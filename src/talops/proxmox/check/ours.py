@@ -1,4 +1,4 @@
-"""Which of the VMs that are there are those of the plan."""
+"""Which of the existing VMs belong to the plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def is_ours(guest: Guest, vm: WantedVm) -> bool:
     """Same name, the cluster's tag, and the planned VMID if one is planned.
 
-    A VM gets its name and its tags last: one that was begun is known by its VMID before that.
+    A VM gets its name and its tags last: until then its VMID identifies it.
     """
     if vm.begun and vm.vm_id == guest.vm_id and not guest.template:
         return guest.name in {vm.name, ""}
@@ -27,7 +27,7 @@ def is_ours(guest: Guest, vm: WantedVm) -> bool:
 
 
 def ours(wanted: Wanted, facts: Facts) -> dict[str, Guest]:
-    """Planned name → the VM that is it already."""
+    """Planned name → the existing VM for it."""
     seen = () if isinstance(facts.guests, Unread) else facts.guests
     pairs = ((vm, guest) for vm in wanted.vms for guest in seen if is_ours(guest, vm))
     return {vm.name: guest for vm, guest in pairs}
@@ -45,7 +45,7 @@ def to_create(wanted: Wanted, facts: Facts) -> list[WantedVm]:
 
 
 def images_to_fetch(wanted: Wanted, facts: Facts) -> list[WantedImage]:
-    """A template that is there needs its image no more."""
+    """An existing template no longer needs its image."""
     seen = () if isinstance(facts.guests, Unread) else facts.guests
     template = wanted.template and wanted.template.vm_id
     built = any(guest.vm_id == template and guest.template for guest in seen)

@@ -1,4 +1,4 @@
-"""Every privilege that is missing, with the line that grants it."""
+"""Every missing privilege, with the command that grants it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def privileges(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "privilege",
             f"could not read what {facts.who} may do: {facts.permissions.reason}",
-            facts.permissions.hint or "talops host check, once it answers",
+            facts.permissions.hint or "run talops host check again",
             facts.endpoint,
         )
         return
@@ -78,8 +78,8 @@ def _on_path(wanted: Wanted, facts: Facts, group: list[Need]) -> Finding:
 
 
 def _affected(wanted: Wanted, path: str) -> tuple[Grant, ...]:
-    """An entry on a path hides what is inherited there, and below if it propagates: whatever else
-    is needed there is granted with it.
+    """An entry on a path hides what is inherited there, and below if it propagates: all else
+    that is needed there is granted with it.
     """
     every = grants(needs(wanted), ROLE_PREFIX)
     here = [grant for grant in every if grant.path == path]
@@ -96,7 +96,7 @@ def _lines(wanted: Wanted, facts: Facts, given: tuple[Grant, ...]) -> list[str]:
 
 
 def _role_lines(asked: tuple[Need, ...], role: str, facts: Facts) -> list[str]:
-    """Nothing to type for a role that has all it needs."""
+    """No command for a role that has all its privileges."""
     known = {} if isinstance(facts.roles, Unread) else facts.roles
     meant = spoken(roles(asked, ROLE_PREFIX)[role], known)
     if role not in known:
@@ -111,7 +111,7 @@ def _root_only(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
     for name in raw_devices(wanted):
         yield Finding(
             "raw-device",
-            f"{name} names a PCI address, which only root@pam with its password may set, no token",
-            "name a PCI mapping in `gpus` instead (talops host prepare makes one)",
+            f"{name} names a PCI address, which no token may set, only root@pam with its password",
+            "name a PCI mapping in `gpus` instead (talops host prepare creates one)",
             next(vm.where for vm in wanted.vms if vm.name == name),
         )

@@ -1,4 +1,4 @@
-"""Storages: there, active, allowed to hold what they must, with room for it."""
+"""Storages: present, active, with the required content types and enough space."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def storages(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
     known = {(storage.host, storage.name): storage for storage in facts.storages}
     for host, name in _used(wanted, facts):
         if name in wanted.managed.storages and (host, name) not in known:
-            continue  # layer 01 makes it
+            continue  # layer 01 creates it
         storage = known.get((host, name))
         if storage is None:
             if _online(facts, host):
@@ -65,7 +65,7 @@ def _invisible(facts: Facts, host: str, name: str) -> Finding:
             "correct proxmox_disk_storage or proxmox_iso_storage, or add it (hypervisors.storages)"
         )
     else:
-        what = f"{host} shows no storage {name}: {facts.who} may not see it, if it is there"
+        what = f"{host} shows no storage {name}: {facts.who} may not see it, if it exists"
         fix = f"grant the rights on /storage/{name} that are named above, then check again"
     return Finding("storage", what, fix, host)
 
@@ -121,6 +121,6 @@ def _add(
     if storage is None:
         return
     place = (host, name)
-    if storage.shared:  # it has one free space, whichever host is asked
+    if storage.shared:  # its free space is the same on every host
         place = next(key for key, other in known.items() if other.name == name)
     asked.setdefault(place, []).append(size)

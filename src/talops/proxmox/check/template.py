@@ -1,4 +1,4 @@
-"""boot: template — is there one to clone, and does it hold the right Talos?"""
+"""`boot: template`: whether there is a template to clone, and it holds the right Talos."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def template(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
     if found is None:
         hidden = asked.vm_id in facts.hidden_ids
         what = (
-            f"VM {asked.vm_id} is there, and {facts.who} may not see it: nobody can tell whether "
+            f"VM {asked.vm_id} exists, but {facts.who} may not see it: it is unknown whether "
             "it is the template"
             if hidden
             else f"there is no template {asked.name} (VM {asked.vm_id})"
@@ -36,7 +36,7 @@ def template(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
     elif not found.template:
         yield Finding(
             "template",
-            f"VM {asked.vm_id} ({found.name}) is no template",
+            f"VM {asked.vm_id} ({found.name}) is not a template",
             f"set template_vm_id to a free VMID, then {BUILD}",
             "cluster.yaml",
         )
@@ -49,16 +49,16 @@ def _contents(asked: WantedTemplate, found: Guest) -> Iterator[Finding]:
         yield Finding(
             "template",
             f"template {found.vm_id} is on {found.host}, and the plan clones from {asked.host}",
-            f"{BUILD} makes one there, or migrate it: qm migrate {found.vm_id} {asked.host}",
+            f"create one there: {BUILD}; or migrate it: qm migrate {found.vm_id} {asked.host}",
             "cluster.yaml",
         )
     if found.efi_disk:
         yield Finding(
             "template",
             f"template {found.vm_id} ({found.name}) has an EFI disk, which the provider cannot "
-            "clone: it moves it to the storage that it is on, and Proxmox refuses that",
-            f"talops template remove {found.name}, then {BUILD}; of a template that talops did not "
-            f"make: qm set {found.vm_id} --delete efidisk0",
+            "clone: it would move it to the storage that it is on, which Proxmox refuses",
+            f"talops template remove {found.name}, then {BUILD}; or, if talops did not create "
+            f"it: qm set {found.vm_id} --delete efidisk0",
             "cluster.yaml",
         )
     yield from _holds(asked, found)
@@ -69,8 +69,8 @@ def _holds(asked: WantedTemplate, found: Guest) -> Iterator[Finding]:
     if mark is None:
         yield Finding(
             "template",
-            f"template {found.vm_id} ({found.name}) was not made by talops: nobody can tell which "
-            f"Talos it holds; the plan is for {asked.version}",
+            f"template {found.vm_id} ({found.name}) was not created by talops: it is unknown "
+            f"which Talos it holds; the plan is for {asked.version}",
             f"set template_vm_id to a free VMID, then {BUILD}",
             "cluster.yaml",
             Severity.WARNING,
@@ -79,7 +79,7 @@ def _holds(asked: WantedTemplate, found: Guest) -> Iterator[Finding]:
         what = (
             f"holds Talos {mark.version}, and the plan is for {asked.version}"
             if mark.version != asked.version
-            else f"has schematic {mark.schematic[:12]}, and the nodes want {asked.schematic[:12]}"
+            else f"has schematic {mark.schematic[:12]}, and the nodes need {asked.schematic[:12]}"
         )
         yield Finding(
             "template",
