@@ -177,7 +177,7 @@ async def test_no_tls_there(authority: Authority) -> None:
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server, Talos.connect("127.0.0.1", authority.credentials(), port=port) as talos:
-        with pytest.raises(NodeDownError, match="does not speak TLS"):
+        with pytest.raises(NodeDownError, match="does not use TLS"):
             await talos.version()
 
 

@@ -31,8 +31,8 @@ async def test_id_comes_back(status: int) -> None:
     ("status", "body", "message"),
     [
         (400, {"error": "unknown field"}, "refused the schematic .400.: .*unknown field"),
-        (200, {"ok": True}, "no Image Factory"),
-        (200, ["id"], "no Image Factory"),
+        (200, {"ok": True}, "not an Image Factory"),
+        (200, ["id"], "not an Image Factory"),
     ],
 )
 async def test_refusals_are_told(status: int, body: object, message: str) -> None:

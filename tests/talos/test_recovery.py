@@ -86,7 +86,7 @@ async def test_damaged_file(talos: Talos, node: FakeNode, copy: Path) -> None:
     """A damaged snapshot is refused before anything is sent; a plain copy must be named one."""
     has_data(node)
     accepts(node)
-    with pytest.raises(TalopsError, match="digest does not fit") as caught:
+    with pytest.raises(TalopsError, match="digest does not match") as caught:
         await recover_etcd(talos.node("a"), [talos.node("a")], copy, timeout=5)
     assert "--from-copy" in (caught.value.hint or "")
     assert node.asked == []

@@ -78,7 +78,7 @@ async def test_upgrade_lifecycle(talos: Talos, node: FakeNode) -> None:
 @pytest.mark.parametrize(
     ("items", "reason"),
     [
-        ([lifecycle("no space"), lifecycle(code=1)], "exit code 1; it said last: no space"),
+        ([lifecycle("no space"), lifecycle(code=1)], "exit code 1; its last message: no space"),
         ([lifecycle("one\ntwo\n"), lifecycle(code=3)], r"exit code 3 \(not supported\).*: two"),
         ([], "without an exit code"),
     ],

@@ -29,7 +29,7 @@ class Reply(Protocol[T_co]):
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """What one node of a fan-out answered: a message, or why there is none."""
+    """The answer of one node of a fan-out: a message or an error."""
 
     node: str
     message: T | None
@@ -65,7 +65,7 @@ def failure(metadata: Any, where: str) -> TalopsError | None:
 
 
 def joined(pieces: Iterable[common_pb2.Data], where: str) -> bytes:
-    """What a stream of Data carried, or the error that one of its pieces is."""
+    """The content of a stream of Data; raises the error that one of its messages carries."""
     whole = bytearray()
     for piece in pieces:
         if error := failure(piece.metadata, where):

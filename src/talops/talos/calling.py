@@ -1,4 +1,4 @@
-"""How every call is made: routing, deadline, bounded retries, and errors as ours."""
+"""How every call is made: routing, deadline, bounded retries, errors of talops."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LOW_LEVEL = (GRPCError, StreamTerminatedError, ProtocolError, TimeoutError, OSE
 
 @dataclass(frozen=True)
 class Route:
-    """Which node a call is for. Empty: the one that is connected to."""
+    """The node that a call is for. Empty: the connected one."""
 
     node: str | None = None
 
@@ -54,7 +54,7 @@ class Caller:
 
     @cached_property
     def machine_service(self) -> MachineServiceStub:
-        """One for all families of calls: it is built method by method, some sixty of them."""
+        """One for all families of calls, because building it creates about sixty methods."""
         return MachineServiceStub(self.link)
 
     async def unary(
@@ -98,7 +98,7 @@ class Caller:
         *,
         timeout: float = TIMEOUT,  # noqa: ASYNC109
     ) -> list[Answer[Any]]:
-        """One call that the endpoint spreads over `nodes`; each answers for itself."""
+        """One call that the endpoint forwards to all `nodes`; each answers separately."""
         metadata = [("runtime", "Talos"), *(("nodes", node) for node in nodes)]
         deadline = time.monotonic() + timeout
         await self._connect(deadline)
@@ -112,7 +112,7 @@ class Caller:
         *,
         timeout: float | None = None,  # noqa: ASYNC109
     ) -> AsyncGenerator[R]:
-        """The items of a server stream, until it ends; it has no deadline unless told."""
+        """The items of a server stream, until it ends; without a deadline unless one is given."""
         try:
             async with method.open(timeout=timeout, metadata=self._metadata) as stream:
                 await stream.send_message(request, end=True)
@@ -128,7 +128,7 @@ class Caller:
         *,
         timeout: float,  # noqa: ASYNC109
     ) -> list[R]:
-        """All items of a stream that only reads and ends soon; a broken one is read again."""
+        """All items of a short stream that only reads; a broken stream is read again."""
         deadline = time.monotonic() + timeout
 
         async def attempt() -> list[R]:
@@ -169,7 +169,7 @@ class Caller:
         return await attempt()
 
     async def _connect(self, deadline: float) -> None:
-        """Nothing has been sent as long as this fails, so that its errors leave no doubt."""
+        """Nothing is sent before this succeeds, so its errors are unambiguous."""
         if self.link.connected:
             return
         try:
@@ -214,5 +214,5 @@ def _unknown(error: UnreachableError) -> UnreachableError:
     return OutcomeUnknownError(
         f"{error.what}; whether the node acts on the call is unknown",
         where=error.where,
-        hint="look at the node before you call again",
+        hint="check the node before you repeat the call",
     )

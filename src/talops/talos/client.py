@@ -58,7 +58,7 @@ class Talos:
     async def connect_any(
         cls, endpoints: Sequence[str], access: Credentials | Maintenance
     ) -> Talos:
-        """The first endpoint that lets us in, in this order unless one keeps silent."""
+        """The first endpoint that accepts us, in this order unless one does not answer."""
         clients = [cls.connect(endpoint, access) for endpoint in endpoints]
         try:
             chosen = await first_connected(clients)
@@ -100,7 +100,7 @@ class Talos:
 async def each(
     nodes: Iterable[Talos], call: Callable[[Talos], Awaitable[T]]
 ) -> list[tuple[Talos, T | TalopsError]]:
-    """Call all nodes at once; one that fails gives its error and does not spoil the others."""
+    """Call all nodes at once; one that fails returns its error and does not affect the others."""
 
     async def attempt(node: Talos) -> tuple[Talos, T | TalopsError]:
         try:
@@ -151,10 +151,10 @@ async def first_connected(clients: Sequence[Talos]) -> Talos:
 
 
 def _worst(errors: list[TalopsError]) -> TalopsError:
-    """A refusal says more than silence: it is what the user can act on."""
+    """A refusal before a timeout: the user can act on it."""
     if not errors:
         return TalopsError(
-            "there is no endpoint to talk to",
+            "there is no endpoint to connect to",
             where="talosconfig",
             hint="pass --endpoints, or set them in the talosconfig",
         )

@@ -1,4 +1,4 @@
-"""Who we are to a node, and whom we accept as one: mutual TLS, or nothing in maintenance mode."""
+"""TLS credentials for nodes: mutual TLS, or none in maintenance mode."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAINTENANCE_NAME = "maintenance-service.talos.dev"
 
 @dataclass(frozen=True, eq=False)
 class Credentials:
-    """PEM texts of a talosconfig context; the TLS context is made once and shared by all nodes."""
+    """PEM texts of a talosconfig context; the TLS context is created once for all nodes."""
 
     ca: str
     certificate: str
@@ -50,7 +50,7 @@ class Credentials:
             raise TalosconfigError(
                 "the CA, certificate or key cannot be used, or key and certificate do not match",
                 where="talosconfig",
-                hint="fetch it again, or make a new one with `talops talos client-config`",
+                hint="fetch it again, or create a new one with `talops talos client-config`",
             ) from None
         return context
 
@@ -128,7 +128,7 @@ def _readable_key(key: Secret) -> str:
 
 @contextlib.contextmanager
 def _as_file(text: str) -> Iterator[str]:
-    """A path that OpenSSL can read `text` from while the block runs, on no disk where possible."""
+    """A path that OpenSSL can read `text` from while the block runs; in memory where possible."""
     if hasattr(os, "memfd_create"):
         handle = os.memfd_create("talops")
         with os.fdopen(handle, "w", encoding="ascii") as file:

@@ -3,8 +3,8 @@
 UnreachableError          no answer; waiting may help
 ├── NodeDownError         nothing listens, no route, or connection lost
 │   └── NoAnswerError     connected, and no answer in time
-└── OutcomeUnknownError   the call was sent and the reply never came: look before calling again
-DeniedError               an answer, and it is no
+└── OutcomeUnknownError   the call was sent and no reply came: check before calling again
+DeniedError               the node refused the call, or we refused the node
 ├── WrongCaError          the node's certificate is not signed by the CA we trust
 │   └── ClockError         it is, but not valid now: one of the two clocks is wrong
 ├── FingerprintError      a node in maintenance mode shows another key than the pinned one

@@ -1,4 +1,4 @@
-"""The Image Factory: where a schematic is made known, so that its images can be had."""
+"""Client of the Image Factory: registers a schematic, so that its images can be downloaded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ImageFactory:
         self._transport = transport
 
     async def register(self, text: str) -> str:
-        """Make a schematic known and give its id; doing so again changes nothing."""
+        """Register a schematic and return its id; repeating it changes nothing."""
         reply = await self._ask("POST", "/schematics", content=text.encode())
         if reply.status_code not in {HTTPStatus.OK, HTTPStatus.CREATED}:
             raise TalopsError(
@@ -41,7 +41,7 @@ class ImageFactory:
             return str(reply.json()["id"])
         except (ValueError, KeyError, TypeError) as error:
             raise TalopsError(
-                "this is no Image Factory: the reply holds no id", where=f"{self.url}/schematics"
+                "this is not an Image Factory: the reply has no id", where=f"{self.url}/schematics"
             ) from error
 
     async def knows(self, schematic: str) -> bool:

@@ -1,4 +1,4 @@
-"""The resources that talops reads by meaning, each as a small dataclass."""
+"""The resources whose specs talops reads, each as a small dataclass."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class TimeStatus:
 
 @dataclass(frozen=True)
 class Discovery:
-    """Whether the node is to find others by the discovery service; `service` is where that is."""
+    """Whether the node uses the discovery service; `service` is its address."""
 
     enabled: bool
     service: str
@@ -116,7 +116,7 @@ class Discovery:
 
 @dataclass(frozen=True)
 class UnattendedInstall:
-    """How far an installation is that a document of Talos 1.14 asks for.
+    """The progress of an installation that a document of Talos 1.14 requests.
 
     `phase` is pending, installing, waiting for reboot, installed or failed.
     """

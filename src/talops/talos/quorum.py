@@ -32,9 +32,9 @@ class Health:
 
 
 def objection(health: Health) -> str | None:
-    """Why no member may be taken away now; None when one may."""
+    """Why no member may stop now; None when one may."""
     if health.members == 1:
-        return None  # nothing to keep: Kubernetes is away until the node is back
+        return None  # no quorum to keep: Kubernetes is down until the node is back
     if health.members == _PAIR:
         return "with two etcd members the absence of one stops the cluster"
     if health.unhealthy:

@@ -1,4 +1,4 @@
-"""Bringing etcd back from a snapshot, where no control plane has data any more."""
+"""Restore etcd from a snapshot when no control plane has data any more."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ async def recover_etcd(
     from_copy: bool = False,
     report: Callable[[Waiting], None] = _silent,
 ) -> None:
-    """Found etcd anew on `target` from a file; the other control planes then join it.
+    """Restore etcd on `target` from a file; the other control planes then join it.
 
-    Every control plane must answer and be without data: a member that still lives would end up in
-    another cluster than the recovered one. `from_copy` takes a database file copied from a
+    Every control plane must answer and be without data: a member that still runs would end up in
+    another cluster than the restored one. `from_copy` takes a database file copied from a
     node, which has no digest at its end.
     """
     if not from_copy:

@@ -1,4 +1,4 @@
-"""The resources of a node, as COSI gives them: get, list, watch, and what kinds there are."""
+"""The resources of a node, as COSI shows them: get, list, watch, and the kinds that exist."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 META = "meta"
 DEFINITIONS = "ResourceDefinitions.meta.cosi.dev"
 LIST_TIMEOUT = 30.0
-_WATCH_API = 1  # since it, events come several to a message and carry errors
+_WATCH_API = 1  # since it, a message carries several events, and errors
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Resource:
         """The YAML form of the spec, as plain data; it exists for every kind."""
         try:
             return YAML(typ="safe", pure=True).load(self.yaml_spec)
-        except YAMLError:  # a multi-document machine config, say: the text itself is the spec
+        except YAMLError:  # a multi-document machine config, for example: the text is the spec
             return self.yaml_spec
 
 
@@ -79,7 +79,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Changed:
-    """`event` is created, updated, destroyed, or bootstrapped once the present is all told."""
+    """`event` is created, updated, destroyed, or bootstrapped after the present contents."""
 
     event: str
     resource: Resource | None
@@ -93,7 +93,7 @@ class ResourceCalls:
         self._definitions: list[Definition] | None = None
 
     async def get(self, namespace: str, type_: str, id_: str) -> Resource:
-        """One resource; NotFoundError when there is none."""
+        """One resource; NotFoundError if it does not exist."""
         request = cosi_pb2.GetRequest(
             namespace=namespace, type=type_, id=id_, options=cosi_pb2.GetOptions()
         )
@@ -110,7 +110,7 @@ class ResourceCalls:
     async def watch(
         self, namespace: str, type_: str, id_: str | None = None, *, contents: bool = True
     ) -> AsyncGenerator[Changed]:
-        """Changes as they happen, after the present contents unless told otherwise; no end."""
+        """Changes as they happen, after the present contents unless disabled; without an end."""
         request = cosi_pb2.WatchRequest(
             namespace=namespace,
             type=type_,

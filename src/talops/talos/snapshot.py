@@ -1,4 +1,4 @@
-"""An etcd snapshot on disk: written whole and checked, or not at all."""
+"""An etcd snapshot on disk: complete and verified, or not written at all."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Snapshot:
 
 
 class _Checker:
-    """Sees the pieces of a snapshot pass by and knows whether they were all."""
+    """Reads the pieces of a snapshot and knows whether it is complete."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -41,7 +41,7 @@ class _Checker:
     def add(self, piece: bytes) -> None:
         self.size += len(piece)
         self._everything.update(piece)
-        # The last 32 bytes are the digest; what they are is known only when nothing follows.
+        # The last 32 bytes are the digest; which bytes these are is known only at the end.
         held = self._tail + piece
         self._database.update(held[:-_DIGEST])
         self._tail = held[-_DIGEST:]
@@ -56,7 +56,7 @@ class _Checker:
 
 
 class SnapshotWriter:
-    """Collects a snapshot beside its place, and moves it there once it proved whole."""
+    """Collects a snapshot in a temporary file, and renames it when it is complete."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -93,7 +93,7 @@ class SnapshotWriter:
     def finish(self) -> Snapshot:
         if not self._checker.whole:
             raise TalopsError(
-                f"the snapshot is damaged or cut off after {self._checker.size} bytes",
+                f"the snapshot is damaged or truncated after {self._checker.size} bytes",
                 where=str(self._path),
                 hint="take it again; the file was not written",
             )
@@ -114,13 +114,13 @@ class SnapshotWriter:
 
 
 def check(path: Path) -> None:
-    """Raise unless the file is a whole snapshot, with the digest that etcd put at its end."""
+    """Raise unless the file is a complete snapshot, with the digest that etcd put at its end."""
     checker = _Checker()
     for piece in pieces_of(path):
         checker.add(piece)
     if not checker.whole:
         raise TalopsError(
-            "not a whole etcd snapshot: its digest does not fit",
+            "not a complete etcd snapshot: its digest does not match",
             where=str(path),
             hint="a database file copied from a node has none: add --from-copy",
         )

@@ -44,13 +44,13 @@ BY_STATUS: dict[Status, Meaning] = {
     Status.ALREADY_EXISTS: Meaning(AlreadyDoneError),
     Status.FAILED_PRECONDITION: Meaning(PreconditionError, "wait a moment and try again"),
     Status.UNIMPLEMENTED: Meaning(
-        UnsupportedError, "check with `talops talos version`; maintenance mode knows fewer calls"
+        UnsupportedError, "check with `talops talos version`; maintenance mode supports fewer calls"
     ),
     Status.INVALID_ARGUMENT: Meaning(InvalidRequestError),
     Status.OUT_OF_RANGE: Meaning(InvalidRequestError),
 }
 
-# Where one status covers several cases, only the text tells them apart.
+# Where one status covers several cases, only the text distinguishes them.
 BY_TEXT: dict[Status, tuple[tuple[str, Meaning], ...]] = {
     Status.UNAVAILABLE: (
         # An endpoint that proxies to another node reports that node's TLS errors this way.
@@ -62,7 +62,7 @@ BY_TEXT: dict[Status, tuple[tuple[str, Meaning], ...]] = {
             "remote error: tls",
             Meaning(ForeignCertificateError, "the node does not accept the endpoint's certificate"),
         ),
-        # The node answers; what does not run is a service on it, behind a socket of its own.
+        # The node answers, but a service on it, with a socket of its own, does not run.
         ("dial unix", Meaning(PreconditionError, "`talops talos services` shows what runs")),
     ),
     Status.UNIMPLEMENTED: (
@@ -83,7 +83,7 @@ BY_TEXT: dict[Status, tuple[tuple[str, Meaning], ...]] = {
     ),
 }
 
-# etcd's own words, which Talos passes on under more than one status.
+# Messages of etcd, which Talos forwards under more than one status.
 LEARNER = "rpc not supported for learner"
 _CATCHING_UP = Meaning(PreconditionError, "the member is still catching up: wait a moment")
 
@@ -106,7 +106,7 @@ def error_from(status: Status, message: str | None, where: str) -> TalopsError:
 
 
 def status_from_code(code: int) -> Status:
-    """The status of a number on the wire; numbers nobody defined count as UNKNOWN."""
+    """The status of a number on the wire; undefined numbers count as UNKNOWN."""
     try:
         return Status(code)
     except ValueError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """One cluster: endpoints answer, nodes are meant; ca, crt and key are base64 as in the file."""
+    """One cluster: calls go to `endpoints`, for `nodes`; ca, crt and key are base64."""
 
     name: str
     endpoints: tuple[str, ...] = ()

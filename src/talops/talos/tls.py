@@ -1,4 +1,4 @@
-"""What a failed or lost connection means: which side refused whom, and why."""
+"""What a failed or lost connection means: which side refused the other, and why."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 PROBE_TIMEOUT = 3.0
 
 # A node that takes its first config swaps its certificate within a tenth of a second and keeps its
-# port open: the handshake that failed and the look at what failed it may see different ones. So a
-# node belongs to another cluster only if a certificate was seen that is neither ours nor that of
+# port open: the failed handshake and the second look may see different certificates. So a node
+# belongs to another cluster only if a certificate was seen that is neither ours nor that of
 # maintenance mode. Anything else means "not yet".
 
 # OpenSSL's X509_V_ERR_* numbers; everything else means "not signed by the CA we trust".
@@ -45,13 +45,13 @@ def handshake_error(
         return MaintenanceModeError(
             "the node is in maintenance mode: it has no machine config yet",
             where=where,
-            hint="apply its machine config, or talk to it with --insecure",
+            hint="apply its machine config, or connect with --insecure",
         )
     if isinstance(error, ssl.SSLCertVerificationError):
         return _verification_error(error, where, shown, trusted)
     if (error.reason or "") in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}:
         return NodeDownError(
-            "something that does not speak TLS listens there",
+            "the server at this address does not use TLS",
             where=where,
             hint="check address and port; the Talos API is on 50000",
         )
@@ -59,9 +59,9 @@ def handshake_error(
 
 
 def _self_signed(error: ssl.SSLError) -> bool:
-    """No cluster's node shows such a certificate; one in maintenance mode has nobody to sign it.
+    """Only nodes in maintenance mode show such a certificate: no CA has signed it yet.
 
-    The certificate itself may be out of reach: the node may be leaving that mode this very moment.
+    The certificate itself may be unavailable: the node may be leaving that mode right now.
     """
     return isinstance(error, ssl.SSLCertVerificationError) and error.verify_code == _SELF_SIGNED
 
@@ -102,9 +102,9 @@ def lost(where: str) -> TalopsError:
 
 
 async def closes_at_once(host: str, port: int, context: ssl.SSLContext) -> bool:
-    """Whether a server completes the handshake and then hangs up without a word.
+    """Whether a server completes the handshake and then closes the connection.
 
-    HTTP/2 servers speak first, so silence followed by the end means that we are not welcome.
+    HTTP/2 servers send first, so a close without data means that the server rejected us.
     """
     try:
         async with asyncio.timeout(PROBE_TIMEOUT):
@@ -123,19 +123,19 @@ async def closes_at_once(host: str, port: int, context: ssl.SSLContext) -> bool:
 
 
 def unreachable(error: OSError, where: str) -> TalopsError:
-    # asyncio puts words of its own into strerror; the number's text is the one people know.
+    # asyncio writes its own text into strerror; users know the text of the number.
     reason = error.strerror or str(error)
     if error.errno is not None and not isinstance(error, socket.gaierror):
         reason = os.strerror(error.errno)
     return NodeDownError(
         f"cannot connect: {reason}",
         where=where,
-        hint="check that the node is up and that port 50000 is open to you",
+        hint="check that the node is up and that port 50000 is reachable",
     )
 
 
 async def shown_certificate(host: str, port: int, timeout: float) -> bytes | None:  # noqa: ASYNC109
-    """The certificate a server shows, trusted or not, to say better why it is not."""
+    """The certificate a server shows, trusted or not, to report why it is not."""
     async with asyncio.timeout(timeout):
         _, writer = await asyncio.open_connection(host, port, ssl=Maintenance().context)
     certificate: bytes | None = writer.get_extra_info("ssl_object").getpeercert(True)
@@ -152,7 +152,7 @@ def refused(error: BaseException | None, where: str, *, expired: bool = False) -
         return ForeignCertificateError(
             "the talosconfig's client certificate has expired",
             where=where,
-            hint="fetch a new talosconfig, or make one from the cluster's secrets",
+            hint="fetch a new talosconfig, or create one from the cluster's secrets",
         )
     reason = getattr(error, "reason", None) or "ALERT_no reason given"
     alert = reason.split("ALERT_")[-1].replace("_", " ").lower()

@@ -36,7 +36,7 @@ async def wait_for_boot(
         f"{talos.where}: rebooted and running",
         probe,
         timeout=timeout,
-        hint="`talops talos dmesg` and the VM's console say what it waits for",
+        hint="`talops talos dmesg` and the VM's console show what it waits for",
         report=report,
     )
 
@@ -67,7 +67,7 @@ async def wait_until_gone(
             return Ready(None)
         return NotYet("the node still answers")
 
-    await wait_for(f"{talos.where}: gone", probe, timeout=timeout, report=report)
+    await wait_for(f"{talos.where}: down", probe, timeout=timeout, report=report)
 
 
 async def _running(talos: Talos) -> Ready[MachineStatus] | NotYet:

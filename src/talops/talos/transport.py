@@ -1,4 +1,4 @@
-"""One HTTP/2 connection to one endpoint, kept open and made anew when it was lost."""
+"""One HTTP/2 connection to one endpoint, kept open and created again after a loss."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 API_PORT = 50000
 CONNECT_TIMEOUT = 10.0
 
-# A node that lost its network never says so: the kernel asks after 15 s of silence, and gives up
-# after 30 s without an acknowledgement. HTTP/2 pings are no way, Go servers hang up on them.
+# A node that lost its network sends nothing: the kernel probes after 15 s of silence, and gives
+# up after 30 s without an acknowledgement. HTTP/2 pings fail: Go servers close the connection.
 _KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 30_000}
 
 
 class _Protocol(H2Protocol):
-    """grpclib's protocol, which also remembers why the connection went away."""
+    """grpclib's protocol, which also remembers why the connection ended."""
 
     transport: asyncio.Transport
     loss: BaseException | None = None
@@ -51,7 +51,7 @@ class _Protocol(H2Protocol):
 
 
 class Link(Channel):
-    """grpclib's channel, which raises our errors and can tell why a connection was lost."""
+    """grpclib's channel, which raises our errors and knows why a connection was lost."""
 
     def __init__(self, host: str, port: int, access: Credentials | Maintenance) -> None:
         super().__init__(host, port, ssl=access.context, config=Configuration())
@@ -65,7 +65,7 @@ class Link(Channel):
         return bool(self._connected)
 
     async def __connect__(self) -> H2Protocol:
-        """Calls that come together wait for one attempt, and learn together that it failed."""
+        """Concurrent calls wait for one attempt, and fail together with it."""
         if self._connected:
             return cast("H2Protocol", self._protocol)
         if self._connecting is None:
@@ -76,7 +76,7 @@ class Link(Channel):
     def _attempted(self, attempt: asyncio.Task[H2Protocol]) -> None:
         self._connecting = None
         if not attempt.cancelled():
-            attempt.exception()  # known to whoever waited; nobody else wants to hear of it
+            attempt.exception()  # the waiting calls have the exception; do not log it again
 
     def _protocol_factory(self) -> H2Protocol:
         return _Protocol(Handler(), self._config, self._h2_config)
@@ -93,7 +93,7 @@ class Link(Channel):
             raise NodeDownError(
                 f"no connection within {self.connect_timeout:g} s",
                 where=self.where,
-                hint="check that the node is up and that port 50000 is open to you",
+                hint="check that the node is up and that port 50000 is reachable",
             ) from error
         except OSError as error:
             raise tls.unreachable(error, self.where) from error
@@ -123,7 +123,7 @@ class Link(Channel):
         return tls.handshake_error(error, self.where, shown, trusted)
 
     def close(self) -> None:
-        """Hang up at once: a TLS farewell would wait up to 30 s for the node's answer to it."""
+        """Close at once: a TLS shutdown would wait up to 30 s for the node's answer."""
         protocol = self._protocol
         if self._connecting is not None:
             self._connecting.cancel()
@@ -132,7 +132,7 @@ class Link(Channel):
             protocol.transport.abort()
 
     async def loss_error(self) -> TalopsError:
-        """Why the connection that served the last call is gone."""
+        """Why the connection that served the last call ended."""
         protocol = self._protocol
         if not isinstance(protocol, _Protocol):
             return tls.lost(self.where)
@@ -140,15 +140,15 @@ class Link(Channel):
             return self._refused(protocol.loss)
         if protocol.heard:
             return tls.lost(self.where)
-        # A refused client learns it only by being cut off, and not every server says why. A node
-        # that went down at this very moment looks the same once, but not twice.
+        # A rejected client only sees the connection end; not every server says why. A node
+        # that goes down right now looks the same once, but not twice.
         closed = await tls.closes_at_once(self._host, self._port, self.access.context)
         return self._refused(None) if closed else tls.lost(self.where)
 
     def _refused(self, loss: BaseException | None) -> TalopsError:
         if isinstance(self.access, Maintenance):
             return ConfiguredError(
-                "the node is not in maintenance mode: it wants a client certificate",
+                "the node is not in maintenance mode: it requires a client certificate",
                 where=self.where,
                 hint="leave out --insecure and use the talosconfig of its cluster",
             )

@@ -1,1 +1,1 @@
-"""The calls, one file per family; each gives frozen dataclasses, never protobuf messages."""
+"""The calls, one file per family; each returns frozen dataclasses, never protobuf messages."""

@@ -1,4 +1,4 @@
-"""Questions that one node answers about its surroundings: cluster health, time servers."""
+"""Calls that one node answers about its environment: cluster health, time servers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from talops.talos.calling import Caller
 
-# The node ends the check itself; this much later it must have.
+# The node ends the check itself; the margin for its answer.
 GRACE = 30.0
 
 
@@ -50,7 +50,7 @@ class ClusterCalls:
         wait: timedelta = timedelta(minutes=5),
         endpoint: str = "",
     ) -> AsyncGenerator[str]:
-        """What the control plane is checking, line by line; it raises when a check stays red.
+        """What the control plane is checking, line by line; raises if a check keeps failing.
 
         Without names the node takes the members it discovered.
         """

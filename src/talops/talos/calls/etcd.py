@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from talops.talos.calling import Caller
 
-# A member answers at once. One that has not joined yet never does: it waits for the others, and
-# nothing but the deadline ends the call.
+# A member answers at once. One that has not joined yet never answers: it waits for the others,
+# and only the deadline ends the call.
 QUICK = 5.0
 # Moving a leader or rewriting a database takes etcd longer than an ordinary call.
 SLOW = 60.0
@@ -93,7 +93,7 @@ class EtcdCalls:
         )
 
     async def leave(self) -> None:
-        """The node takes itself out of the cluster and wipes its data."""
+        """The node leaves the cluster and wipes its data."""
         request = machine_pb2.EtcdLeaveClusterRequest()
         await self._caller.one(self._stub.EtcdLeaveCluster, request, timeout=SLOW)
 
@@ -115,21 +115,21 @@ class EtcdCalls:
             return await self._caller.one(method, request, safe=True, timeout=QUICK)
         except NoAnswerError as error:
             raise PreconditionError(
-                f"etcd gave no answer within {QUICK:g} s; the node may not have joined yet",
+                f"etcd did not answer within {QUICK:g} s; the node may not have joined yet",
                 where=error.where,
                 hint="`talops talos services` shows whether etcd runs there",
             ) from error
 
     async def disarm(self) -> list[EtcdAlarm]:
-        """The alarms that were taken away; disarming twice does no harm."""
+        """Returns the disarmed alarms; disarming twice is harmless."""
         return _alarms(await self._caller.one(self._stub.EtcdAlarmDisarm, Empty(), safe=True))
 
     async def defragment(self) -> None:
-        """Rewrite this member's database; it answers nobody meanwhile."""
+        """Rewrite this member's database; it does not answer meanwhile."""
         await self._caller.one(self._stub.EtcdDefragment, Empty(), timeout=SLOW)
 
     async def snapshot(self, path: Path) -> Snapshot:
-        """Save the database to `path`: whole and checked, or not at all."""
+        """Save the database to `path`: complete and verified, or not at all."""
         request = machine_pb2.EtcdSnapshotRequest()
         with SnapshotWriter(path) as writer:
             async with aclosing(self._caller.stream(self._stub.EtcdSnapshot, request)) as items:

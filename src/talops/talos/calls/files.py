@@ -21,7 +21,7 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 @dataclass(frozen=True)
 class File:
-    """`error` says why a file could not be looked at; the other fields are then empty."""
+    """`error` says why a file could not be read; the other fields are then empty."""
 
     name: str
     size: int
@@ -43,11 +43,11 @@ class FileCalls:
         return joined(items, self._caller.where)
 
     async def boot_id(self) -> str:
-        """Differs after every boot: the proof that a node went down and came back."""
+        """Differs after every boot: it proves that a node rebooted."""
         return (await self.read(BOOT_ID)).decode().strip()
 
     async def exists(self, path: str) -> bool:
-        """Whether its directory lists it; a directory that is not there holds nothing."""
+        """Whether its directory lists it; a missing directory contains nothing."""
         folder, _, name = path.rstrip("/").rpartition("/")
         for file in [found async for found in self.list(folder or "/")]:
             if "no such file" in file.error:

@@ -1,4 +1,4 @@
-"""What a node says: service logs, the kernel's ring buffer, events."""
+"""Logs of a node: service logs, the kernel's ring buffer, events."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class WipeMode(IntEnum):
 
 @dataclass(frozen=True)
 class Applied:
-    """What the node did with a config: the mode it chose and what it says about it."""
+    """The node's answer to a config: the mode that it chose, and its message."""
 
     mode: ApplyMode
     details: str
@@ -75,7 +75,7 @@ class MachineCalls:
         dry_run: bool = False,
         try_timeout: timedelta = timedelta(minutes=1),
     ) -> Applied:
-        """Give the node its machine config; the same one again changes nothing."""
+        """Apply a machine config; applying the same one again changes nothing."""
         request = pb.ApplyConfigurationRequest(
             data=config.encode() if isinstance(config, str) else config,
             mode=mode.name,
@@ -89,14 +89,14 @@ class MachineCalls:
         return Applied(ApplyMode(got.mode), got.mode_details, tuple(got.warnings))
 
     async def bootstrap(self, *, recover_etcd: bool = False, skip_hash_check: bool = False) -> None:
-        """Start etcd as a new cluster. Never repeated here: the node checks no other node."""
+        """Start etcd as a new cluster. Never retried here: the node does not check other nodes."""
         request = pb.BootstrapRequest(
             recover_etcd=recover_etcd, recover_skip_hash_check=skip_hash_check
         )
         await self._caller.one(self._stub.Bootstrap, request)
 
     async def kubeconfig(self) -> Secret:
-        """An admin kubeconfig, made by a control plane for this call."""
+        """An admin kubeconfig, created by a control plane for this call."""
         items = await self._caller.collect(self._stub.Kubeconfig, Empty(), timeout=30.0)
         return Secret(_from_tar(joined(items, self._caller.where), self._caller.where))
 
@@ -146,7 +146,7 @@ class MachineCalls:
         return str(got.actor_id)
 
     async def rollback(self) -> None:
-        """Boot the installation that was there before the last upgrade."""
+        """Boot the installation from before the last upgrade."""
         await self._caller.one(self._stub.Rollback, pb.RollbackRequest())
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from talops.talos.calling import Caller
 
 
-# Go's zero time: what Talos sends for a moment that has not been.
+# Go's zero time: what Talos sends for an event that has not happened.
 NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -32,7 +32,7 @@ class Version:
 
     @property
     def release(self) -> tuple[int, int]:
-        """(1, 13) of v1.13.9; (0, 0) when the tag is no version."""
+        """(1, 13) of v1.13.9; (0, 0) when the tag is not a version."""
         major, _, rest = self.tag.removeprefix("v").partition(".")
         minor = rest.partition(".")[0]
         return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)

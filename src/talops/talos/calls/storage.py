@@ -18,7 +18,7 @@ WIPE_TIMEOUT = 600.0  # zeroes are written to the whole device
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk as an installer sees it; `device` is what `install.disk` wants."""
+    """A disk as an installer sees it; `device` is what `install.disk` takes."""
 
     device: str
     size: int
@@ -42,7 +42,7 @@ class StorageCalls:
         return [_disk(disk) for disk in got.disks]
 
     async def wipe(self, *devices: str, zeroes: bool = False) -> None:
-        """Make block devices look empty; Talos refuses those that are in use."""
+        """Wipe block devices; Talos refuses those that are in use."""
         method = storage_pb2.BlockDeviceWipeDescriptor
         request = storage_pb2.BlockDeviceWipeRequest(
             devices=[

@@ -1,4 +1,4 @@
-"""Upgrades in both dialects: one call before 1.13, pull and install and reboot since."""
+"""Upgrades in both API variants: one call before 1.13; pull, install and reboot since."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class UpgradeCalls:
         self._images = ImageServiceStub(caller.link)
 
     async def legacy(self, image: str, *, stage: bool = False, force: bool = False) -> str:
-        """Upgrade and reboot in one go; the id of the action. The data partition is kept."""
+        """Upgrade and reboot in one call; returns the action's id. Keeps the data partition."""
         request = machine_pb2.UpgradeRequest(image=image, preserve=True, stage=stage, force=force)
         # The node pulls the image before it answers.
         got = await self._caller.one(self._machine.Upgrade, request, timeout=PULL_TIMEOUT)
@@ -81,7 +81,7 @@ class UpgradeCalls:
                 else:
                     progress(_layer(item.pull_progress))
         if not name:
-            raise CallFailedError(f"{image} was not pulled to its end", where=self._caller.where)
+            raise CallFailedError(f"{image} was not pulled completely", where=self._caller.where)
         return name
 
     async def install(self, image: str) -> AsyncGenerator[str]:
@@ -104,7 +104,7 @@ class UpgradeCalls:
             if code is not None:
                 reason = f"exit code {code}{f' ({EXITS[code]})' if code in EXITS else ''}"
             raise CallFailedError(
-                f"the installer of {image} failed: {reason}; it said last: {last or 'nothing'}",
+                f"the installer of {image} failed: {reason}; its last message: {last or 'nothing'}",
                 where=self._caller.where,
                 hint="the node still runs its old version; `talops talos dmesg` says more",
             )

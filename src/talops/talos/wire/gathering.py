@@ -1,4 +1,4 @@
-"""Fewer and larger pieces on the wire, for either side of a connection."""
+"""Fewer and larger writes to the wire, for either side of a connection."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 class Gathering(asyncio.Transport):
-    """Sends what one turn of the loop writes in one go.
+    """Sends what one turn of the loop writes as one piece.
 
-    A call writes its headers and its message apart; on their own each is a TLS record and a system
+    A call writes its headers and its message separately; each is a TLS record and a system
     call, and with fifty calls in flight that is most of the time.
     """
 

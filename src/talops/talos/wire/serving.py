@@ -1,4 +1,4 @@
-"""Serving a part of a service: what is not written answers Unimplemented, as real servers do."""
+"""Serve a part of a service: all other methods answer Unimplemented, as real servers do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from grpclib.exceptions import GRPCError
 
 
 def partial(base: type) -> Any:
-    """A class derived from a generated `…Base` whose methods all exist already."""
+    """A class derived from a generated `…Base` whose methods all exist."""
 
     def refusing(name: str) -> Any:
         async def refuse(_self: Any, _stream: Any) -> None:
@@ -17,5 +17,5 @@ def partial(base: type) -> Any:
 
         return refuse
 
-    names = sorted(base.__abstractmethods__)  # type: ignore[attr-defined]  (ABCMeta gives it)
+    names = sorted(base.__abstractmethods__)  # type: ignore[attr-defined]  (ABCMeta defines it)
     return type(f"Partial{base.__name__}", (base,), {name: refusing(name) for name in names})
