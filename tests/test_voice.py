@@ -69,21 +69,25 @@ KEPT = {
     "| forgets | removed from the state, keeps running | `--allow-destroy NAME` |",
 }
 
+# Texts of other software, which the lab answers with byte for byte, each with its source. Only
+# these: other texts of the same file are ours.
+FOREIGN = {
+    # PVE/JSONSchema.pm of Proxmox VE: an error of the format `pve-vlan-id-or-range`.
+    "src/talops/lab/proxmox/schema/netformats.py": {
+        "VLAN range must go from lower to higher tag '{…}'\n"
+    },
+    # The unprivileged user of Unix systems, TrueNAS among them.
+    "src/talops/lab/truenas/keys.py": {"nobody"},
+}
+
 # Rooms whose texts are still to be rewritten; the step that rewrites one removes its line here.
 PENDING = {
-    "docs/cli.md",
-    "src/talops/lab/kubernetes",
-    "src/talops/lab/proxmox",
-    "src/talops/lab/talos",
-    "src/talops/lab/truenas",
-    "src/talops/proxmox",
     "src/talops/stages",
     "src/talops/adoption",
     "src/talops/app",
     "src/talops/checks",
     "src/talops/delivery",
     "src/talops/site",
-    "src/talops/talos",
     "src/talops/workflows",
 }
 SUMMARY_LIMIT = 80
@@ -98,7 +102,7 @@ def mannered(texts: Iterable[Text]) -> list[str]:
     return [
         f"{text} [{found[0]!r}: write {better}]"
         for text in texts
-        if text.text not in KEPT
+        if text.text not in KEPT | FOREIGN.get(text.path, set())
         for pattern, better in MANNERED.items()
         if (found := pattern.search(" ".join(text.text.split())))
     ]
@@ -114,6 +118,14 @@ def test_texts_are_plain() -> None:
 def test_pending_rooms_exist() -> None:
     """A renamed room does not stay exempt under its old name."""
     assert [room for room in sorted(PENDING) if not (ROOT / room).exists()] == []
+
+
+def test_foreign_texts_are_needed() -> None:
+    """Each exempt text is in its file, and would be found without the exemption."""
+    found = {(text.path, text.text) for text in collect()}
+    exempt = [(path, foreign) for path, texts in FOREIGN.items() for foreign in texts]
+    assert [item for item in exempt if item not in found] == []
+    assert all(mannered([Text("elsewhere.py", 1, "output", foreign)]) for _, foreign in exempt)
 
 
 PLANTED = '''"""Whoever reads this, look again."""

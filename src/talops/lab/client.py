@@ -50,7 +50,7 @@ class LabClient:
             raise UnreachableError(
                 f"the lab does not answer: {error}",
                 where=control["url"],
-                hint=f"look into {self.layout.log}",
+                hint=f"read {self.layout.log}",
             ) from error
         answer = response.json()
         if response.is_error:
@@ -63,7 +63,7 @@ class LabClient:
         try:
             self.call("POST", "/stop")
         except UnreachableError:
-            os.kill(pid, signal.SIGKILL)  # it holds this directory's lock, so the pid is its own
+            os.kill(pid, signal.SIGKILL)  # it holds this directory's lock, so the pid is valid
         deadline = time.monotonic() + PATIENCE
         while is_running(self.layout):
             if time.monotonic() > deadline:

@@ -36,7 +36,7 @@ class Network:
 
 
 def claim(directory: Path, recorded: int | None) -> tuple[Network, socket.socket]:
-    """A free network and its control socket: holding the socket is holding the network.
+    """A free network and its control socket: holding the socket reserves the network.
 
     A lab that has run before keeps its number, because its state names addresses.
     """

@@ -1,4 +1,4 @@
-"""Where OpenTofu finds its provider for this lab, with no registry behind it."""
+"""Where OpenTofu finds its provider for this lab without a registry."""
 
 from __future__ import annotations
 

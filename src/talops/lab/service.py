@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class Service(Protocol):
-    """One simulated system. Everything it remembers lies under `Layout.state(name)`, so that a
+    """One simulated system. All its state is under `Layout.state(name)`, so that a
     reset is stop, remove that folder, start.
     """
 

@@ -88,7 +88,7 @@ class HypervisorSpec(_Part):
 
 
 class NasPoolSpec(_Part):
-    """A ZFS pool; `used_gib` is what already lies in it."""
+    """A ZFS pool; `used_gib` is the space in use from the start."""
 
     name: str = "tank"
     size_gib: float = 1000

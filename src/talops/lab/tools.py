@@ -1,4 +1,4 @@
-"""What a lab borrows from the machine it runs on; the command line finds or makes it."""
+"""The tools of the machine that a lab uses; the command line finds or builds them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Provider:
-    """bpg/proxmox for OpenTofu: `settings` is the CLI configuration that makes `init` take it."""
+    """bpg/proxmox for OpenTofu: `settings` is the CLI configuration that makes `init` use it."""
 
     version: str
     settings: str

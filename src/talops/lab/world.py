@@ -114,7 +114,7 @@ class World:
     async def stop(self) -> None:
         for service in reversed(self.services):
             await service.stop()
-        # Last: a lab that gets its address can take all the others, too.
+        # Last: a lab that gets this address can use all the others, too.
         await self.control.stop()
         self._listener.close()
         self.layout.running.unlink(missing_ok=True)
@@ -172,7 +172,7 @@ async def _start(service: Service) -> None:
 
 
 def _lock(layout: Layout) -> IO[bytes]:
-    """Held as long as the lab runs, and let go by the kernel however it ends."""
+    """Held as long as the lab runs; the kernel releases it however the lab ends."""
     handle = layout.lock.open("ab")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Just enough of Zstandard (RFC 8878) for the lab's own files: frames of stored blocks.
+"""The part of Zstandard (RFC 8878) that the lab's own files need: frames of stored blocks.
 
 Python has no Zstandard before 3.14, and a compressor is not worth a dependency here: the files are
 small, and all that matters is that they are valid frames.

@@ -1,7 +1,7 @@
 """Small image files that describe themselves.
 
-The first line is JSON that says what boots from this file; the rest is filler that depends on
-nothing but that line, so that checksums are the same everywhere.
+The first line is JSON that says what boots from this file; the rest is filler that depends only on
+that line, so that checksums are the same everywhere.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Decryptor:
             return obj
         name = f"{obj['kind']}/{obj['metadata']['name']}"
         if not self._keys:
-            raise TalopsError(f"{name} is encrypted, and no key is there to decrypt it")
+            raise TalopsError(f"{name} is encrypted, and there is no key to decrypt it")
         return await self._run(json.dumps(obj), name)
 
     async def _run(self, text: str, name: str) -> Object:

@@ -21,7 +21,7 @@ MANAGER = "source-controller"
 
 
 class PlayedSource:
-    """Checkouts lie under `folder`, one per repository and commit."""
+    """Checkouts are under `folder`, one per repository and commit."""
 
     def __init__(self, api: KubeApi, folder: Path) -> None:
         self._api = api

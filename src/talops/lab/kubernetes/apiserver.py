@@ -184,7 +184,7 @@ def _arguments(settings: ApiServerSettings) -> list[str]:
         "enable-bootstrap-token-auth": "true",
         "service-cluster-ip-range": ",".join(settings.service_cidrs),
         "allow-privileged": "true",
-        # Loopback addresses may not stand in an Endpoints object.
+        # Loopback addresses are not allowed in an Endpoints object.
         "endpoint-reconciler-type": "none",
         "kubelet-client-certificate": files / "kubelet-client.crt",
         "kubelet-client-key": files / "kubelet-client.key",

@@ -66,7 +66,7 @@ class EtcdClient:
         return await self._call("maintenance/status", {})
 
     async def healthy(self) -> bool:
-        """A linearizable read: only a member with quorum behind it can answer."""
+        """A linearizable read: only a member with quorum can answer."""
         try:
             await self._call("kv/range", {"key": _b64(b"health")})
         except (UnreachableError, NotReadyError, ConflictError):

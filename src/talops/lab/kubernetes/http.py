@@ -15,7 +15,7 @@ class Http:
     """An httpx client whose calls finish even if the caller does not wait any more.
 
     httpx leaves a socket behind when it is cancelled during a TLS handshake, and in a lab nodes are
-    cancelled all the time. A call that is left alone ends with its peer, or by its time limit.
+    cancelled all the time. A call without a waiting caller ends with its peer, or at its timeout.
     """
 
     def __init__(self, context: ssl.SSLContext, **settings: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the API server sees of a kubelet: a Node, its status and a lease that is kept."""
+"""What the API server sees of a kubelet: a Node, its status and a renewed lease."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates that a node makes for itself from the authorities in its machine config."""
+"""Certificates that a node issues for itself, with the CAs of its machine config."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Subject:
 
 
 def load_key(pem: bytes) -> SigningKey:
-    """Talos labels Ed25519 keys in its own way, though the content is ordinary PKCS8."""
+    """Talos uses its own PEM label for Ed25519 keys, although the content is ordinary PKCS8."""
     plain = pem.replace(b"ED25519 PRIVATE KEY", b"PRIVATE KEY")
     key = serialization.load_pem_private_key(plain, password=None)
     if not isinstance(key, ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey):
@@ -85,7 +85,7 @@ class Authority:
 
 
 def throwaway_authority() -> KeyPair:
-    """A CA without a name that lives for a day: what signs for a node that has no config yet."""
+    """A CA without a name, valid for a day, for a node without a config."""
     key = ed25519.Ed25519PrivateKey.generate()
     start, nobody = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=10), x509.Name([])
     builder = (
@@ -181,7 +181,7 @@ def _private_pem(key: SigningKey) -> bytes:
 
 
 def talos_key_label(pem: bytes) -> bytes:
-    """The label that Talos itself writes on Ed25519 keys."""
+    """The PEM label that Talos writes for Ed25519 keys."""
     return pem.replace(b"PRIVATE KEY", b"ED25519 PRIVATE KEY")
 
 
@@ -193,7 +193,7 @@ def client_context(ca: bytes, pair: KeyPair) -> ssl.SSLContext:
 
 
 def load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
-    """`ssl` takes certificates from files only; these live in memory for the length of one call."""
+    """`ssl` reads certificates only from files; these are in memory during one call."""
     handle = os.memfd_create("pair")
     try:
         os.write(handle, pair.crt + pair.key)

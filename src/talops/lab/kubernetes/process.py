@@ -51,7 +51,7 @@ class Process:
         return await self._child.wait()
 
     async def stop(self, *, grace: float = 10.0) -> None:
-        """Ask it to end, insist after `grace` seconds; 0 is a power cut."""
+        """Terminate it, and kill it after `grace` seconds; 0 is a power cut."""
         child = self._child
         if child is None or child.returncode is not None:
             return
@@ -66,7 +66,7 @@ class Process:
             await child.wait()
 
     def freeze(self) -> None:
-        """Stop answering without closing connections, as a node without a network."""
+        """Pause it without closing connections, like a node without a network."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:

@@ -1,4 +1,4 @@
-"""Reads the latest keys out of an etcd snapshot: a bbolt file with its SHA-256 at the end.
+"""Reads the latest keys of an etcd snapshot: a bbolt file with its SHA-256 at the end.
 
 Restoring by content instead of by file keeps the lab free of etcd's offline tool; revisions start
 again, which is what API servers expect after a restore anyway.
@@ -76,7 +76,7 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 class _Bolt:
-    """Just enough of bbolt to walk one bucket from start to end."""
+    """The part of bbolt that is needed to read one bucket from start to end."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -25,19 +25,19 @@ class Upload:
 
 @dataclass(frozen=True)
 class RawJson:
-    """The whole answer, JSON already and kept: the more callers ask, the less each costs."""
+    """The whole answer as cached JSON, so that repeated calls cost less."""
 
     text: bytes
 
     @cached_property
     def packed(self) -> bytes:
-        """For callers that take gzip, as all of ours do; a long list shrinks to a twentieth."""
+        """For callers that accept gzip, as all of ours do: a long list shrinks to a twentieth."""
         return gzip.compress(self.text, compresslevel=1, mtime=0)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Data with what Proxmox puts beside it: how many there are in all, what is pending."""
+    """Data with the fields that Proxmox adds next to it: the total count, pending changes."""
 
     data: Any
     beside: dict[str, Any]
@@ -70,7 +70,7 @@ class Call:
         return self.params.get(name, default)
 
     def held(self, path: str) -> dict[str, int]:
-        """The caller's privileges there; where there is no path only root's own login has any."""
+        """The caller's privileges there; without a path only a login as root has any."""
         return self.pve.rights.privileges(self.user, path) if path or self.is_root else {}
 
     def may(self, path: str, *privileges: str, any_of: bool = False) -> bool:

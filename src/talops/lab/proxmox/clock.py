@@ -1,4 +1,4 @@
-"""The host's clock, which a fault can set wrong."""
+"""The host's clock, which a fault can shift."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the nodes of one installation have in common: versions, resources, free ids, tasks."""
+"""What the nodes of one installation share: versions, resources, free ids, tasks."""
 
 from __future__ import annotations
 

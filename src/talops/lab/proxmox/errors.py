@@ -12,7 +12,7 @@ MISSING_METHOD, DIED = 501, 500
 
 
 class PveError(Exception):
-    """`bare` ones have no body: Proxmox refused the call before it looked at the API."""
+    """`bare` ones have no body: Proxmox refused the call before it reached the API."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class PveError(Exception):
         return body
 
     def spoken(self) -> str:
-        """As text inside another message: with its status, if it is more than a death."""
+        """As text inside another message: with its status, unless it comes from `die`."""
         lines = [f"{name}: {text}" for name, text in self.errors.items()]
         head = self.message if self.status == DIED else f"{self.status} {self.message}"
         return "\n".join([head, *(line.rstrip("\n") for line in lines)])
@@ -44,7 +44,7 @@ class PveError(Exception):
 
 @contextmanager
 def prefixed(prefix: str) -> Iterator[None]:
-    """What goes wrong inside is said after `prefix`, and is then always a 500."""
+    """Errors inside get `prefix` before their text, and always the status 500."""
     try:
         yield
     except PveError as error:
@@ -52,7 +52,7 @@ def prefixed(prefix: str) -> Iterator[None]:
 
 
 def failed(message: str) -> PveError:
-    """Whatever dies inside a call: Proxmox answers 500 with the text."""
+    """A `die` inside a call: Proxmox answers 500 with its text."""
     return PveError(500, message)
 
 
@@ -69,7 +69,7 @@ def unauthorized(message: str = "Authentication failed!") -> PveError:
 
 
 def nowhere(node: str, vmid: int) -> PveError:
-    """What is said of a missing VM by calls that first ask whether it runs."""
+    """The error for a missing VM in calls that first check whether it runs."""
     return failed(f"unable to find configuration file for VM {vmid} on node '{node}'")
 
 

@@ -1,4 +1,4 @@
-"""High availability: resources to look up, add and remove; nothing is moved by it."""
+"""High availability: resources can be read, added and removed; it moves no VM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def list_ha(call: Call) -> list[dict[str, Any]]:
 
 
 def _sid(call: Call) -> str:
-    """`vm:101`, also where only the number was given."""
+    """`vm:101`, also if only the number was given."""
     sid = str(call.params["sid"])
     return sid if ":" in sid else f"vm:{sid}"
 

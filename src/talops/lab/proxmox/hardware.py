@@ -94,7 +94,7 @@ def entries_on(mapping: Document, node: str) -> list[dict[str, str]]:
 
 
 def mismatch(pve: Hypervisor, mapping: Document, entry: dict[str, str], node: str) -> str:
-    """How the node's device differs from what the mapping says; nothing if it does not."""
+    """How the node's device differs from the mapping; nothing if it matches."""
     for number, path in enumerate(entry["path"].split(";")):
         place = path if "." in path else f"{path}.0"
         real = next((d for d in pve.nodes[node].devices if d.id == place), None)

@@ -1,4 +1,4 @@
-"""One Proxmox installation: all that its nodes share."""
+"""One Proxmox installation: everything that its nodes share."""
 
 from __future__ import annotations
 
@@ -117,16 +117,16 @@ class Hypervisor:
 
     @staticmethod
     def uptime() -> float:
-        """Seconds that only go forward, whatever the host's clock says."""
+        """Seconds that only increase, independent of the host's clock."""
         return time.monotonic()
 
     def shuffled(self, rows: list[T]) -> list[T]:
-        """In the order in which a Perl hash gives out what it holds: another one each time."""
+        """In the order of a Perl hash: a different one each time."""
         self._dice.shuffle(rows)
         return rows
 
     def mixed(self, names: str) -> str:
-        """A list in a string, likewise."""
+        """The same for a list in a string."""
         return ",".join(self.shuffled(names.split(",")))
 
     def paused(self, vmid: int) -> bool:
@@ -146,7 +146,7 @@ class Hypervisor:
         return bool(entry and entry["type"] in {"bridge", "OVSBridge"} and entry.get("active"))
 
     def devices_of(self, vm: Vm) -> tuple[str, ...]:
-        """The host's PCI addresses that the VM is given, mappings resolved."""
+        """The host's PCI addresses that the VM gets, with mappings resolved."""
         found: list[str] = []
         config = vm.running if vm.running is not None else vm.config
         for key in sorted(key for key in config if key.startswith("hostpci")):

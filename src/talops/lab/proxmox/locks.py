@@ -1,4 +1,4 @@
-"""Locks that calls and tasks wait for, and give up on, as on a real host."""
+"""Locks that calls and tasks wait for, with a timeout, as on a real host."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 CONFIG_WAIT = 10.0
-IMPATIENT = 1.0  # what creating and cloning wait for a configuration
+IMPATIENT = 1.0  # how long creating and cloning wait for a configuration
 STORAGE_WAIT = 60.0
 
 
@@ -48,7 +48,7 @@ class Locks:
 
     @asynccontextmanager
     async def storage(self, storage: str, *, node: str, shared: bool) -> AsyncIterator[None]:
-        """Space on one storage is given out by one task at a time."""
+        """Only one task at a time allocates space on a storage."""
         name = (
             f"/var/lock/pve-manager/pve-storage-{storage}"
             if not shared

@@ -1,4 +1,4 @@
-"""One node: how it is, what time it has, whom it asks for names."""
+"""One node: its status, time and DNS servers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def node_status(call: Call) -> dict[str, Any]:
 
 
 def _setting(call: Call, name: str) -> dict[str, Any]:
-    """What was set for this node, over what every fresh node has."""
+    """The values set for this node, over the defaults of a new node."""
     return {**DEFAULTS[name], **(call.pve.settings.get(f"{name}/{call.node}") or {})}
 
 

@@ -23,7 +23,7 @@ TAIL = ("diskread", "diskwrite", "memhost")
 
 @dataclass
 class Pvestatd:
-    """Its last round: what each VM's record was then, when it was, and its number."""
+    """Its last cycle: each VM's record at that time, the time, and the cycle's number."""
 
     seen: dict[str, Vm] = field(default_factory=dict)
     at: float = -1.0
@@ -31,7 +31,7 @@ class Pvestatd:
     _of: int = -1
 
     def run(self, pve: Hypervisor) -> None:
-        """Make the round that is due, unless a fault stopped the daemon."""
+        """Run the cycle that is due, unless a fault stopped the daemon."""
         now, rest = pve.uptime(), ROUND * pve.pace
         if pve.faults.standing("no-pvestatd", host=pve.name):
             if self.seen and now - self.at >= FORGOTTEN * pve.pace:
@@ -47,7 +47,7 @@ class Pvestatd:
 
 
 def vm_row(pve: Hypervisor, vm: Vm) -> dict[str, Any]:
-    """One VM; where it is and its lock and tags are known to all, the rest from pvestatd."""
+    """One VM; its node, lock and tags are always current, the rest comes from pvestatd."""
     row: dict[str, Any] = {
         "id": f"qemu/{vm.vmid}",
         "vmid": vm.vmid,

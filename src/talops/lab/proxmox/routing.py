@@ -1,4 +1,4 @@
-"""Which function answers which call; what it takes and asks comes from the API's description."""
+"""Maps calls to functions; parameters and permissions come from the API's description."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Route:
 
     @property
     def open(self) -> bool:
-        """Answered before anybody has logged in."""
+        """Allowed without a login."""
         return bool(self.described.check == "world")
 
     def match(self, parts: list[str]) -> dict[str, str] | None:
-        """Names in braces take one segment; a last `{volume}` takes all that is left."""
+        """Names in braces match one segment; a last `{volume}` matches the rest."""
         found: dict[str, str] = {}
         for position, segment in enumerate(self.path):
             if segment == "{volume}":

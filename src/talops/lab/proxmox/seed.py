@@ -1,4 +1,4 @@
-"""A freshly installed host: root, the storages, the network cards and the first bridge."""
+"""A newly installed host: root, the storages, the network cards and the first bridge."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _install(pve: Hypervisor, credentials: Credentials) -> None:
             card = f"eno{number + 1}"
             pve.network.put(f"{name}/{card}", {"type": "eth", "active": 1})
             pve.network.put(f"{name}/{bridge}", _bridge(pve, name, card, first=number == 0))
-        # One card more than bridges, as in most servers: room for a bridge of layer 01.
+        # One card more than bridges, as in most servers: layer 01 can create a bridge on it.
         spare = f"{name}/eno{len(node.bridges) + 1}"
         pve.network.put(spare, {"type": "eth", "active": 1})
     pve.rights.changed()

@@ -1,4 +1,4 @@
-"""HTTPS in front of a hypervisor: who calls, may they, what comes back, and what goes wrong."""
+"""HTTPS in front of a hypervisor: authentication, permissions, responses and faults."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Api:
         return _reply(200, "OK", {"data": data})
 
     def _fail(self, when: str, facts: dict[str, Any]) -> None:
-        """Before the work the caller is right that nothing happened; after it, wrong."""
+        """Fails before the work, so that nothing happened, or after it."""
         if self._pve.faults.find("drop", when=when, **facts):
             raise Dropped
         fault: Fault | None = self._pve.faults.find("error", when=when, **facts)
@@ -111,7 +111,7 @@ class Api:
             raise PveError(fault.status, fault.message or "injected failure")
 
     async def _perform(self, request: web.BaseRequest, path: str) -> Any:
-        """In Proxmox' own order: who calls, what is called, may they, and is it well formed."""
+        """In Proxmox' order: authentication, route, permission, parameters."""
         found, in_path, missing = self._route(request, path)
         user = "" if found and found.open else self._identify(request)
         if found is None:

@@ -29,7 +29,7 @@ class ProxmoxService:
 
     def __init__(self, context: LabContext, machines: MachineHost | None = None) -> None:
         self._context = context
-        self.machines = machines  # runs the guests; can be set until the start
+        self.machines = machines  # runs the guests; can be set before the start
         self._runners: list[web.ServerRunner] = []
         self.hypervisors: dict[str, Hypervisor] = {}
 
@@ -45,7 +45,7 @@ class ProxmoxService:
                 for node in spec.nodes:
                     await self._listen(pve, node.name)
                 await self._boot(pve)
-        except OSError:  # a port is taken: nothing stays half open
+        except OSError:  # a port is in use: close all
             await self.stop()
             raise
 
@@ -75,7 +75,7 @@ class ProxmoxService:
         await site.start()
 
     async def _boot(self, pve: Hypervisor) -> None:
-        """VMs that were running when the lab went down run again, if they still can."""
+        """Start the VMs that were running when the lab stopped, if possible."""
         for vm in pve.vms.values():
             if not vm.is_running:
                 continue

@@ -1,7 +1,7 @@
-"""The host's memory: typed tables, kept in SQLite and mirrored in RAM.
+"""The state of a host: typed tables, stored in SQLite and mirrored in RAM.
 
 Reads never touch the disk. Writes gather in one transaction that the server commits at the end of
-each call and each task step, so a lab that is killed comes back in the state after some whole step.
+each call and each task step, so a killed lab restarts with the state after a complete step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, isolation_level=None)
         path.chmod(0o600)
-        # A killed process loses nothing with these; a power cut may, and a lab may.
+        # A killed process loses nothing with these settings; a power cut may, which a lab accepts.
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=OFF")
         self._db.execute(
@@ -61,7 +61,7 @@ class Store:
 
 
 class Table(Generic[T]):
-    """One kind of thing, by key. Values are replaced, never changed in place."""
+    """Objects of one kind, by key. Values are replaced, never changed in place."""
 
     def __init__(
         self, store: Store, kind: str, decode: Callable[[Any], T], encode: Callable[[T], Any]

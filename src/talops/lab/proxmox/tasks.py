@@ -55,7 +55,7 @@ class TaskRecord:
 
 
 class Task:
-    """What the work sees of its own task."""
+    """The interface of the work to its own task."""
 
     def __init__(self, tasks: Tasks, record: TaskRecord) -> None:
         self._tasks = tasks
@@ -70,7 +70,7 @@ class Task:
         self.log(f"WARN: {line}")
 
     async def step(self, name: str, line: str = "") -> None:
-        """The named point before a piece of work: it takes time here, and may be told to fail."""
+        """The named point before a piece of work: takes time, and a fault can make it fail."""
         if line:
             self.log(line)
         await self._tasks.pass_step(self.record, name)
@@ -92,7 +92,7 @@ class Tasks:
         self._interrupted()
 
     def _interrupted(self) -> None:
-        """Tasks that were running when the host went down never finish."""
+        """Tasks that were running when the host stopped never finish."""
         for task in self.table.values():
             if not task.exitstatus:
                 ended = replace(task, endtime=task.starttime, exitstatus="unexpected status")
@@ -107,7 +107,7 @@ class Tasks:
         work: Callable[[Task], Awaitable[None]],
         undo: Callable[[], None] = _nothing,
     ) -> str:
-        """`undo` takes back what was reserved for the work, should it fail anywhere."""
+        """`undo` releases what was reserved for the work, if any part of it fails."""
         now, pid = int(self._clock.now()), next(self._numbers)
         upid = f"UPID:{node}:{pid:08X}:{pid * 7:08X}:{now:08X}:{kind}:{subject}:{user}:"
         record = TaskRecord(upid, node, kind, subject, user, pid, pid * 7, now)

@@ -1,4 +1,4 @@
-"""Looking at tasks."""
+"""Tasks: list, status, log, stop."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def stop_task(call: Call) -> None:
 
 @route("GET", "/cluster/tasks")
 def cluster_tasks(call: Call) -> list[dict[str, Any]]:
-    """The last ones of all nodes, running ones among them."""
+    """The latest tasks of all nodes, with the running ones."""
     tasks = sorted(call.pve.tasks.table.values(), key=lambda task: -task.pid)
     every = call.may("/", "Sys.Audit")
     seen = [task for task in tasks if every or task.user.split("!")[0] == call.user]

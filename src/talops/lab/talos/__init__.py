@@ -1,3 +1,3 @@
-"""Talos nodes without Linux: what a machine answers on its API, from maintenance to Ready."""
+"""Simulated Talos nodes without Linux: their API, from maintenance mode to Ready."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The node's API server: maintenance mode, mTLS, the way between, and a network that can be lost.
+"""The node's API server: maintenance mode, mTLS, the change between them, and network loss.
 
 Since 1.13 one apid does both. When a config arrives it takes its new certificate without closing
 the port, and for a moment more it treats every caller as a reader. A worker closes the port
@@ -37,9 +37,9 @@ class Apid:
         self.secure = False
         self.cut_off = False
         self._closings = 0
-        # Set when connections end; what other nodes forward ends with them.
+        # Set when connections end; streams that other nodes forward end with them.
         self.gone = asyncio.Event()
-        # What the node's clock was off by when it made the certificate it shows.
+        # The clock error of the node when it created the certificate that it shows.
         self.issued_with = 0.0
         self.throwaway = self.pair = NO_PAIR
 
@@ -52,7 +52,7 @@ class Apid:
         await self._serve(_context(self.pair), maintenance=True)
 
     async def leave_maintenance(self) -> None:
-        """A config has arrived."""
+        """Called when a config has arrived."""
         node, timing = self._node, self._node.settings.timing
         assert node.config is not None
         if node.minor < _ONE_PORT_SINCE:
@@ -106,7 +106,7 @@ class Apid:
             await self.open_secure()
 
     async def lose_network(self) -> None:
-        """Connections close; the kernel accepts new ones, but no server responds."""
+        """Close connections; the kernel accepts new ones, but no server responds."""
         self.cut_off = True
         closings = self._closings
         self._hang_up()

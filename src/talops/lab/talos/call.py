@@ -1,4 +1,4 @@
-"""What an API method knows of its caller."""
+"""What an API method knows about its caller."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Call:
-    """The node that answers, which need not be the one that was called."""
+    """The node that answers, which may differ from the one that was called."""
 
     node: Node
     roles: frozenset[str]

@@ -16,7 +16,7 @@ ROOT = "/sys/fs/cgroup"
 _MIB = 2**20
 _USED = 30 * _MIB  # of memory, by a program
 _USER, _SYSTEM = 0.05, 0.02  # of one processor's time, by a program
-# Where Talos puts its services; what is not here runs in the group of the system's runtime.
+# The groups of Talos' services; all others run in the group of the system's runtime.
 _GROUPS = {
     "machined": "init",
     "apid": "system/apid",
@@ -27,7 +27,7 @@ _GROUPS = {
     "kubelet": "podruntime/kubelet",
 }
 _RUNTIME = "system/runtime"
-# The memory that Talos reserves for a group, and the most that it may take.
+# The memory that Talos reserves for a group, and its limit.
 _RESERVED = {
     "init": 96, "system": 96, "system/apid": 16, "system/trustd": 8, "system/udevd": 8,
     "system/runtime": 48, "podruntime": 292, "podruntime/runtime": 196, "podruntime/etcd": 256,
@@ -109,7 +109,7 @@ def _io(node: Node, programs: int) -> str:
 
 
 def _limits(group: str, programs: int) -> dict[str, str]:
-    """What only groups below the root have."""
+    """The files that only groups below the root have."""
     used = str(programs * _USED)
     most = f"{_MOST[group] * _MIB}" if group in _MOST else "max"
     values = {

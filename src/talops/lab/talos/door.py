@@ -1,4 +1,4 @@
-"""A node's port: listening sockets that stay open while those who serve behind them change."""
+"""A node's port: listening sockets that stay open while the servers behind them change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Protocol(H2Protocol):
 
 
 class _CuttableServer(Server):
-    """Can drop its connections, which grpclib itself leaves to the other side."""
+    """Can close its connections, which grpclib itself leaves to the client."""
 
     def __init__(self, router: Router) -> None:
         super().__init__([router])
@@ -46,12 +46,12 @@ class _CuttableServer(Server):
         return protocol
 
     def retire(self) -> None:
-        """Take no new connections; those there are go on."""
+        """Accept no new connections; existing ones continue."""
         assert self._server is not None
         self._server.close()
 
     async def cut(self) -> None:
-        """Connections can be dropped only after their handshake."""
+        """Connections can be closed only after their handshake."""
         self.close()
         deadline = asyncio.get_running_loop().time() + _HANDSHAKE_LIMIT
         self._abort()
@@ -88,7 +88,7 @@ class Door:
     async def serve(
         self, addresses: Iterable[str], context: ssl.SSLContext, router: Router
     ) -> None:
-        """Serve new connections with this server; open ports stay open."""
+        """Serve new connections with this server; ports stay open."""
         async with self._serving:
             closings = self._closings
             await self._replace(tuple(addresses), context, router)
@@ -110,7 +110,7 @@ class Door:
             self._sockets.pop(address).close()
 
     async def cut_retired(self) -> None:
-        """End the connections that earlier servers still have."""
+        """Close the connections that earlier servers still have."""
         retired, self._retired = self._retired, []
         for server in retired:
             await server.cut()
@@ -132,7 +132,7 @@ async def _started(
     starting = asyncio.ensure_future(server.start(sock=listening.dup(), ssl=context))
     try:
         await asyncio.shield(starting)
-    except asyncio.CancelledError:  # the machine goes down at this very moment
+    except asyncio.CancelledError:  # the machine goes down right now
         await starting
         await server.cut()
         raise
@@ -140,7 +140,7 @@ async def _started(
 
 
 async def _bound(address: str) -> socket.socket:
-    """The previous listener's socket may take a moment to go."""
+    """The previous listener's socket may take a moment to close."""
     for attempt in range(_REBIND_LIMIT):
         listening = socket.socket()
         listening.setblocking(False)

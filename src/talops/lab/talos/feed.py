@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Feed(Generic[T]):
-    """Slow readers lose old items rather than hold memory."""
+    """Slow readers lose old items, so that memory stays bounded."""
 
     def __init__(self, limit: int) -> None:
         self._items: deque[T] = deque(maxlen=limit)
@@ -27,7 +27,7 @@ class Feed(Generic[T]):
         self._wake = asyncio.Event()
 
     def items(self, tail: int | None = None) -> list[T]:
-        """The newest `tail` items; all there are if that is None or negative."""
+        """The newest `tail` items; all if `tail` is None or negative."""
         found = list(self._items)
         if tail is None or tail < 0:
             return found

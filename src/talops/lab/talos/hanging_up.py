@@ -1,4 +1,4 @@
-"""Streams that one node forwards from another, which may go away meanwhile."""
+"""Streams that one node forwards from another, whose connections may end meanwhile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def until_gone(gone: asyncio.Event, items: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """The items until `gone` is set, which is an error of the connection."""
+    """The items until `gone` is set, then a connection error."""
     hung_up = asyncio.ensure_future(gone.wait())
     try:
         while True:

@@ -1,4 +1,4 @@
-"""The pods that a node plays: the static ones of a control plane, as its runtime shows them."""
+"""The simulated pods of a node: the static pods of a control plane, as its runtime lists them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def static_pods(node: Node) -> Mapping[str, str]:
 
 
 def containers(node: Node) -> Iterator[machine_pb2.ContainerInfo]:
-    """Each pod's sandbox, then what runs in it."""
+    """Each pod's sandbox, then its containers."""
     for number, (component, image) in enumerate(static_pods(node).items()):
         pod = f"kube-system/{component}-{node.hostname}"
         uid = hashlib.md5(pod.encode(), usedforsecurity=False).hexdigest()

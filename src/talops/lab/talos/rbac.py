@@ -1,4 +1,4 @@
-"""Who may call what: the roles stand in the client certificate's organizations."""
+"""Authorization of calls: the roles are the organizations in the client certificate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from grpclib.protocol import Peer
 
 ADMIN, OPERATOR, READER, BACKUP = "os:admin", "os:operator", "os:reader", "os:etcd:backup"
-MAINTENANCE = "maintenance"  # no role of Talos: the caller of a node that has no config yet
+MAINTENANCE = "maintenance"  # not a role of Talos: the caller of a node without a config
 
 _READ = frozenset({ADMIN, OPERATOR, READER})
 _OPERATE = frozenset({ADMIN, OPERATOR})
@@ -93,7 +93,7 @@ _READERS_IN_MAINTENANCE = 13  # the minor version since which all readers' calls
 
 
 def allowed(path: str) -> frozenset[str]:
-    """Whatever is not listed is for administrators."""
+    """Methods that are not listed require an administrator."""
     _, service, method = path.split("/")
     if service == "machine.MachineService":
         return _MACHINE.get(method, frozenset({ADMIN}))

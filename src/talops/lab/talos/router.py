@@ -1,4 +1,4 @@
-"""From the wire to a node's methods: roles first, then the node or nodes that a caller named."""
+"""Routes calls to a node's methods: checks roles, then forwards to the named nodes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _LIFECYCLE_SINCE = 13
 
 @dataclass(frozen=True)
 class Route:
-    """One method on the wire and the class that implements it, if any does."""
+    """One method on the wire, and the class that implements it, if any."""
 
     path: str
     cardinality: Cardinality
@@ -149,7 +149,7 @@ class Router:
         )
 
     async def _forwarded(self, route: Route, call: Call, request: Any) -> AsyncIterator[Any]:
-        """The stream of another node ends when that node hangs up."""
+        """The stream of another node ends when that node closes the connection."""
         items = _items(route, call, request)
         if call.node is not self._node:
             items = until_gone(call.node.apid.gone, items)
@@ -264,14 +264,14 @@ def _method(route: Route, call: Call) -> Any:
 
 
 class _translated(contextlib.AbstractContextManager[None]):  # noqa: N801  (used like a function)
-    """Errors of etcd and Kubernetes become what Talos makes of them."""
+    """Converts errors of etcd and Kubernetes as Talos does."""
 
     def __init__(self, route: Route) -> None:
         self._route = route
 
     def __exit__(self, _: object, error: object, __: object) -> None:
         if isinstance(error, TalopsError):
-            # A program that does not listen yet is what a Go client calls Unavailable.
+            # For a Go client a program that does not listen yet is Unavailable.
             away = isinstance(error, UnreachableError)
             status = Status.UNAVAILABLE if away else Status.UNKNOWN
             raise GRPCError(status, error.what) from error

@@ -1,4 +1,4 @@
-"""The lab's Talos nodes as a service: they live as long as the VMs that Proxmox runs."""
+"""The lab's Talos nodes as a service: each lives as long as its VM."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TalosService:
-    """Started before the Proxmox that powers its machines, and stopped after it."""
+    """Started before the Proxmox that runs its machines, and stopped after it."""
 
     name = "talos"
 

@@ -1,11 +1,11 @@
-"""How TrueNAS says no: an error number with a sentence, or fields with what is wrong with each."""
+"""Errors of TrueNAS: an error number with a sentence, or one error per field."""
 
 from __future__ import annotations
 
 import errno
 from typing import Any
 
-# Beyond the numbers of the operating system; TrueNAS' own.
+# Error numbers that TrueNAS adds to those of the operating system.
 NOT_AUTHENTICATED = 207
 _OWN = {NOT_AUTHENTICATED: "ENOTAUTHENTICATED"}
 
@@ -40,7 +40,7 @@ class ValidationErrors(Exception):  # noqa: N818  (as TrueNAS calls it: a collec
         return "".join(f"[{error_name(n)}] {field}: {text}\n" for field, text, n in self.rows)
 
 
-class Dropped(Exception):  # noqa: N818  (no error: the connection just ends)
+class Dropped(Exception):  # noqa: N818  (not an error: the connection just ends)
     pass
 
 

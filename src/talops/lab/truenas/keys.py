@@ -1,4 +1,4 @@
-"""API keys and what each may do: roles since 25.04, an allow list of HTTP methods before."""
+"""API keys and their permissions: roles since 25.04, an allow list of HTTP methods before."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ApiKey:
 
 
 def make_keys(seed: str) -> tuple[ApiKey, ...]:
-    """The same from start to start, because the lab's own secret is."""
+    """The same at every start, like the lab's secret that it derives from."""
     rows = (
         (1, "talops", "truenas_admin", ("FULL_ADMIN",)),
         (2, "reader", "auditor", ("READONLY_ADMIN",)),

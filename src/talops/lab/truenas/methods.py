@@ -1,4 +1,4 @@
-"""What the middleware can be asked, with the role that each question needs."""
+"""The methods of the middleware, with the role that each requires."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Methods:
 
 
 def _checked(schema: str, data: Any, refused: frozenset[str]) -> ValidationErrors:
-    """Everything that is wrong with the fields, at once."""
+    """All errors of the fields at once."""
     wrong = ValidationErrors()
     if not isinstance(data, dict):
         wrong.add(schema, "A dict was expected")

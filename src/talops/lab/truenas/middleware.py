@@ -1,4 +1,4 @@
-"""Between the wire and the methods: who asks, may they, and what goes wrong on purpose."""
+"""Between the wire and the methods: authentication, permissions and faults."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 HOST = "truenas"
 
 
-# So often may one address log in, by each method, within a minute of the real one.
+# Logins allowed per address and method within a minute, as on a real TrueNAS.
 LOGINS, WINDOW = 20, 60.0
 
 
 class Turnstile:
-    """Counts in windows, also those that it turns away, as the real one does."""
+    """Counts in windows, including rejected logins, as the real one does."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -54,7 +54,7 @@ class Middleware:
         self._methods = Methods(zfs)
 
     def log_in(self, given: str) -> ApiKey | None:
-        """None for a key that is wrong, or revoked by a fault."""
+        """None for a wrong key, or one that a fault revoked."""
         self._faults.refresh()
         key = keys.find(self.keys, given)
         if key is None or self.is_revoked(key):

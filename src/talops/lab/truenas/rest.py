@@ -53,7 +53,7 @@ async def _call(
 
 
 def _route(request: web.Request) -> tuple[str, list[Any]] | None:
-    """The method and what the path and query say; a dataset's slashes are quoted in its id."""
+    """The method and its arguments from the request; the id of a dataset quotes its slashes."""
     raw = request.rel_url.raw_path.removeprefix("/api/v2.0/").rstrip("/")
     resource, found, quoted = raw.partition("/id/")
     if resource not in RESOURCES or request.method not in VERBS:

@@ -19,7 +19,7 @@ PARSE, INVALID, UNKNOWN = -32700, -32600, -32601
 
 
 class Session:
-    """One connection, and who it has shown itself to be."""
+    """One connection, and its authenticated user."""
 
     def __init__(self, middleware: Middleware, socket: web.WebSocketResponse) -> None:
         self._middleware = middleware

@@ -1,4 +1,4 @@
-"""The TrueNAS of a lab: HTTPS on its own address, with the APIs of the version it plays."""
+"""The TrueNAS of a lab: HTTPS on its own address, with the APIs of its version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from talops.lab.context import LabContext
 
 PORT = 8447
-# JSON-RPC came with the first of these, REST went with the second.
+# The first has JSON-RPC, the second no longer has REST.
 RPC_SINCE, REST_UNTIL = (25, 4), (26, 0)
 
 
@@ -82,5 +82,5 @@ class TrueNasService:
             return await rpc.serve(self.middleware, request)
         if has_rest and path.startswith("/api/v2.0/"):
             return await rest.serve(self.middleware, request)
-        # The web server in front sends whatever it does not know to the user interface.
+        # The web server in front forwards unknown paths to the user interface.
         return web.Response(status=302, headers={"Location": "/ui/"})

@@ -1,4 +1,4 @@
-"""Pools that fill, and datasets that inherit: enough ZFS for what the API tells."""
+"""Pools with limited space and datasets with inherited properties: the part of ZFS in the API."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from talops.lab.spec import NasPoolSpec
 
 GIB = 1024**3
-EMPTY = 96 * 1024  # what a new dataset takes
-SLOP = 32  # the part of a pool that ZFS keeps for itself: one of so many
+EMPTY = 96 * 1024  # the size of a new dataset
+SLOP = 32  # the part of a pool that ZFS reserves: one of this many
 OUT_OF_SPACE = "Failed to create dataset: out of space"
 TOO_SMALL = "size is less than current used or reserved space"
 DEFAULTS = {
@@ -74,12 +74,12 @@ class Zfs:
         return int(self.pools[pool].size_gib * GIB)
 
     def used(self, name: str) -> int:
-        """With everything below."""
+        """Including everything below."""
         rows = self.datasets.values()
         return sum(row.own for row in rows if row.name == name or row.name.startswith(f"{name}/"))
 
     def available(self, name: str) -> int:
-        """What the pool has left, or less if the quota of a parent is lower."""
+        """The free space of the pool, or less if the quota of a parent is lower."""
         pool = name.split("/", maxsplit=1)[0]
         if self._is_full(pool):
             return 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.store import Document, Table
 
 TICKET_LIFE = 2 * 3600
-AHEAD = 300  # how far in the future a ticket may have been made
+AHEAD = 300  # how far in the future the time of a ticket may be
 ROUNDS = 1000  # a lab's throw-away passwords must not cost a login per second
 
 

@@ -1,4 +1,4 @@
-"""Pools: names for sets of VMs and storages, and a place to hang rights on."""
+"""Pools: named sets of VMs and storages that rights can be granted on."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def change_pool(call: Call) -> None:
 
 
 def _member(call: Call, pool: Document, vmid: int) -> int:
-    """A VM that may join or leave; a pool takes even numbers that no VM has."""
+    """A VM that may join or leave; a pool even accepts VMIDs that no VM has."""
     need_modify(call, f"/vms/{vmid}")
     here = pool_of(call.pve, vmid)
     if call.get("delete"):

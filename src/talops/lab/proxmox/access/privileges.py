@@ -1,4 +1,4 @@
-"""The privileges that exist and the roles that come with Proxmox."""
+"""The privileges of Proxmox and its predefined roles."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from talops.lab.proxmox.access.privileges import PRIVILEGES, ROLES
 if TYPE_CHECKING:
     from talops.lab.proxmox.store import Document, Store, Table
 
-Held = dict[str, int]  # privilege → does it propagate further down
+Held = dict[str, int]  # privilege → whether it propagates
 
 
 def acl_key(entry: dict[str, Any]) -> str:
@@ -75,7 +75,7 @@ class Rights:
         return {name: deep and limit[name] for name, deep in own.items() if name in limit}
 
     def _with_pools(self, who: str, path: str) -> Held:
-        """A pool's roles count on its members too, but go no deeper."""
+        """A pool's roles apply to its members too, but propagate no further."""
         roles = self._roles_on(who, path)
         if "NoAccess" in roles or not path.startswith(("/vms/", "/storage/")):
             return self._expand(roles)
@@ -99,7 +99,7 @@ class Rights:
         return held
 
     def _roles_on(self, who: str, path: str) -> dict[str, int]:
-        """Each level that says anything about the caller replaces what the levels above said."""
+        """Each level with an entry for the caller replaces the entries of the levels above."""
         roles: dict[str, int] = {}
         for prefix in _prefixes(path):
             here = self._entries(who, prefix, final=prefix == path)

@@ -1,4 +1,4 @@
-"""Logging in, realms and users."""
+"""Login, realms and users."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 REALMS = {"pam": "Linux PAM standard authentication", "pve": "Proxmox VE authentication server"}
 TEXTS = ("email", "firstname", "lastname", "comment", "keys")
-# What a login may do, by the areas of the user interface.
+# The privileges of a login, by area of the user interface.
 CAPABILITIES = {
     "vms": r"VM\.|Permissions\.Modify",
     "access": r"(?:User|Group)\.|Permissions\.Modify",
@@ -117,7 +117,7 @@ def list_users(call: Call) -> list[dict[str, Any]]:
 
 
 def _listed(call: Call, user: Document) -> dict[str, Any]:
-    """Groups and tokens only on demand: here the groups are one string."""
+    """Groups and tokens only on request; the groups are one string here."""
     row = {key: value for key, value in _shown(user).items() if key != "groups"}
     realm = user["userid"].rpartition("@")[2]
     row |= {"userid": user["userid"], **({"realm-type": realm} if realm in REALMS else {})}

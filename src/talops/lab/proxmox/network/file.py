@@ -1,4 +1,4 @@
-"""What can be written as a node's file of interfaces, and how Proxmox refuses the rest."""
+"""Checks of a node's interfaces file, with the errors of Proxmox."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _check_bond(name: str, entry: Document, entries: dict[str, Document]) -> Non
 
 
 def _check_mtu(parent: str, child: str, entries: dict[str, Document]) -> None:
-    """What lies below must carry frames as large as what stands on it."""
+    """An interface below must carry frames as large as those of the interface above."""
     below, wanted = entries.get(parent, {}), int(entries.get(child, {}).get("mtu") or 0)
     default = wanted if below.get("type") == "bond" else ETHERNET
     held = int(below.get("mtu") or default)

@@ -1,4 +1,4 @@
-"""Interfaces of a node: changes are written down first and come into force with a reload."""
+"""Interfaces of a node: changes are stored first and take effect with a reload."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.tasks import Task
 
 BRIDGES = ("bridge", "OVSBridge")
-# As Proxmox' file of interfaces is ordered, which is how it numbers them.
+# The order of Proxmox' interfaces file, which determines their numbers.
 ORDER = {"loopback": 1, "eth": 2, "bond": 4, "bridge": 5, "OVSBridge": 5, "vlan": 6}
 GONE = {"cidr": ("cidr", "address", "netmask"), "cidr6": ("cidr6", "address6", "netmask6")}
 IPV6 = 6
 
 
 def interfaces(pve: Hypervisor, node: str) -> dict[str, Document]:
-    """As they will be after a reload."""
+    """Their state after a reload."""
     if node not in pve.pending_network:
         return _of(pve.network.items(), node)
     pending: dict[str, Document] = pve.pending_network[node]["interfaces"]
@@ -59,7 +59,7 @@ def list_network(call: Call) -> Answer:
 
 
 def _pending(call: Call) -> dict[str, str]:
-    """What a reload would change, as a difference of two files."""
+    """What a reload would change, as a diff of two files."""
     if call.node not in call.pve.pending_network:
         return {}
     before = _lines(_of(call.pve.network.items(), call.node))
@@ -91,7 +91,7 @@ def _entry(call: Call) -> Document:
 
 
 def _shown(call: Call, name: str, entry: Document) -> dict[str, Any]:
-    """Numbers that Proxmox reads back from a text file come as text."""
+    """Proxmox reads numbers back from a text file, so they are strings."""
     data = {key: value for key, value in entry.items() if value is not None}
     for key in ("mtu", "vlan-id", "netmask", "netmask6"):
         if key in data:

@@ -1,3 +1,3 @@
-"""What Proxmox' own API schema says of calls, parameters and permissions."""
+"""The API schema of Proxmox: calls, parameters and permissions."""
 
 from __future__ import annotations

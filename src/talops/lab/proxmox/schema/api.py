@@ -1,4 +1,4 @@
-"""Proxmox' description of its API, as data: parameters, formats of strings, and who may call.
+"""Proxmox' description of its API, as data: parameters, formats of strings, permissions.
 
 `api.json` was taken from the API schema that Proxmox VE 9 publishes, without its texts.
 """

@@ -1,4 +1,4 @@
-"""Who may call: Proxmox' own expressions about its caller, as its API schema holds them."""
+"""Permissions: Proxmox' expressions about the caller, as its API schema contains them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWNERS = {
 
 
 def normal_path(path: str) -> str:
-    """One slash between the parts, none at the end; empty if it has characters no path has."""
+    """One slash between the parts, none at the end; empty if a character is not allowed."""
     if not path:
         return ""
     short = re.sub(r"/+", "/", path)
@@ -32,7 +32,7 @@ def normal_path(path: str) -> str:
 
 
 def check_caller(call: Call, check: Any) -> None:
-    """Refuse the call unless the expression holds; it sees the parameters as they were sent."""
+    """Refuse the call unless the expression is true; it reads the parameters as sent."""
     if check in {"world", "all"} if isinstance(check, str) else call.is_root:
         return
     _check(call, check)
@@ -58,7 +58,7 @@ def _check(call: Call, check: list[Any]) -> None:
 
 
 def _any_of(call: Call, parts: list[Any]) -> None:
-    """The first that holds; a user that does not exist only makes its part not hold."""
+    """True if one part is true; for a user that does not exist, only its part is false."""
     for part in parts:
         try:
             return _check(call, part)
@@ -104,7 +104,7 @@ def user_name(value: str) -> str:
 
 
 def _user(call: Call, what: str) -> None:
-    """A token is not its user: it cannot make more of its kind."""
+    """A token is not its user: it cannot create further tokens."""
     name = user_name(str(call.get("userid", "")))
     if what == "self":
         if name not in call.pve.users or call.user != name:
@@ -114,7 +114,7 @@ def _user(call: Call, what: str) -> None:
 
 
 def _group(call: Call, privileges: list[str], *options: Any) -> None:
-    """A right on all groups; or on those given, and on one that the user is in."""
+    """A privilege on all groups; or on those given, and on one that the user is in."""
     given = dict(zip(options[::2], options[1::2], strict=True))
     new = given.get("groups_param") == "create"
     name = str(call.get("userid", ""))

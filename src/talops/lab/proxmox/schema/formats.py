@@ -1,4 +1,4 @@
-"""The named formats of values: one function each, for those that no pattern describes."""
+"""The named formats of values; one function for each that a pattern cannot describe."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ HOTPLUG = frozenset({"network", "disk", "cpu", "memory", "usb", "cloudinit"})
 
 
 def split_list(text: str) -> list[str]:
-    """What Proxmox takes for a list: commas, semicolons and blanks between the entries."""
+    """A list as Proxmox reads it: commas, semicolons and blanks separate the entries."""
     return [part for part in SEPARATORS.split(text) if part]
 
 
 def check_format(name: str, value: str, path: str) -> None:
-    """Refuse a value that is not of that format."""
+    """Refuse a value that does not match the format."""
     listed, optional = name.endswith("-list"), name.endswith("-opt")
     base = name.removesuffix("-list") if listed else name.removesuffix("-opt")
     keys = api.string_format(name)

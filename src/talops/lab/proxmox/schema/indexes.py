@@ -54,7 +54,7 @@ def sdn(_: Call) -> list[dict[str, str]]:
 @route("GET", "/cluster/sdn/zones")
 @route("GET", "/cluster/sdn/vnets")
 def sdn_objects(_: Call) -> list[dict[str, str]]:
-    """A lab has no zones; the local network is not an object of the configuration."""
+    """A lab has no zones: the local network is not a configuration object."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""Parameter verification by Proxmox' own description of its API, in Proxmox' own words."""
+"""Parameter verification by Proxmox' description of its API, with Proxmox' texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRUE, FALSE = frozenset({"1", "on", "yes", "true"}), frozenset({"0", "off", "no"
 
 
 class FormatError(Exception):
-    """What a format says against a value; the last character is a newline, as in Proxmox."""
+    """The error of a format for a value; it ends with a newline, as in Proxmox."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Property:
         return re.compile(f"(?:{self.pattern})\n?")
 
     def problem(self, value: Any, path: str, check: Callable[[str, str, str], None]) -> str:
-        """What is wrong with a value, or nothing; `check` knows the formats."""
+        """The error of a value, or an empty text; `check` verifies its format."""
         if isinstance(value, list):
             return "" if self.type == "array" else f"type check ('{self.type}') failed - got ARRAY"
         text = plain(value)
@@ -112,7 +112,7 @@ def plain(value: Any) -> str:
 
 
 class Properties:
-    """Parameters by name; `net[n]` stands for as many as `limits` says."""
+    """Parameters by name; `net[n]` stands for as many as `limits` allows."""
 
     def __init__(self, named: dict[str, Property], limits: dict[str, int]) -> None:
         self.plain = {name: p for name, p in named.items() if not name.endswith("[n]")}
@@ -130,7 +130,7 @@ class Properties:
     def problems(
         self, given: dict[str, Any], path: str, check: Callable[[str, str, str], None]
     ) -> Iterable[tuple[str, str]]:
-        """Where and what, for everything that is wrong, missing, unknown or lacks its partner."""
+        """Parameter and error for each that is wrong, missing, unknown or lacks a required one."""
         for name, value in given.items():
             where = f"{path}.{name}" if path else name
             found = self.find(name)
@@ -219,7 +219,7 @@ def verify(
 
 
 def _shaped(found: Property | None, value: Any) -> Any:
-    """Forms know no lists: one value may be a list of one, several may be one text."""
+    """Forms have no lists: one value may be a list of one, several may be one string."""
     if found is None or value in ("", 0, "0"):
         return value
     if isinstance(value, list):

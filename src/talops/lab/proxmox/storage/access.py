@@ -1,4 +1,4 @@
-"""Who may read a volume, and who sees a bridge: rules that no single path of a call can say."""
+"""Who may read a volume, and who sees a bridge: rules that depend on more than one path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READ = ("Datastore.AllocateSpace", "Datastore.Audit")
 
 
 def need_volume(call: Call, volid: str, vmid: int | None = None) -> None:
-    """Refuse unless the caller may read the volume; the VM `vmid` may have what its name says."""
+    """Refuse unless the caller may read the volume; `vmid` may use the volumes with its number."""
     storage, name = split_id(volid)
     if not storage:
         if not call.is_root:

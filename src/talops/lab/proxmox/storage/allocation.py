@@ -1,4 +1,4 @@
-"""Giving disks to VMs and taking them away: allocate, import, copy, free."""
+"""Disks of VMs: allocate, import, copy, free."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def storage_of(drive: dict[str, str]) -> str | None:
 
 
 def virtual_size(volume: Volume) -> int:
-    """The size of the disk that an image holds; the lab's images say so in their first line."""
+    """The size of the disk in an image; the lab's images state it in their first line."""
     if volume.path and volume.path.exists():
         with volume.path.open("rb") as file:
             head = file.read(HEADER).split(b"\n", 1)[0]
@@ -61,7 +61,7 @@ def virtual_size(volume: Volume) -> int:
 async def attach(
     pve: Hypervisor, task: Task | None, node: str, vmid: int, key: str, drive: dict[str, str]
 ) -> tuple[str, Volume | None]:
-    """The drive's final property string, and the volume that was made for it."""
+    """The drive's final property string, and the volume that was created for it."""
     if is_new(drive):
         volume, drive = await _create(pve, task, node, vmid, key, drive)
         return format_drive(drive), volume
@@ -71,7 +71,7 @@ async def attach(
 
 
 def existing(storages: Storages, node: str, drive: dict[str, str]) -> dict[str, str]:
-    """A drive that names a volume: it must be there, and its true size is noted."""
+    """A drive that names a volume: the volume must exist; its real size is recorded."""
     drive = dict(drive)
     drive.pop("size", None)
     if drive["file"] in {"none", "cdrom"} or drive["file"].startswith("/"):
@@ -96,7 +96,7 @@ async def _create(
         pve.storages.volumes.put(volume.key, volume)
     kept = {k: v for k, v in drive.items() if k not in {"file", "format", "size", "import-from"}}
     if is_cloudinit(drive):
-        kept["media"] = "cdrom"  # its size is noted when it is written for the first time
+        kept["media"] = "cdrom"  # its size is recorded when it is written for the first time
     else:
         kept["size"] = format_size(volume.size)
     final = {"file": volume.volid, **kept}
@@ -156,7 +156,7 @@ def _check_format(storages: Storages, storage: str, wanted: str) -> None:
 
 
 def with_file(storages: Storages, volume: Volume, node: str, source: Path | None) -> Volume:
-    """Give the volume its own name for the source's bytes; they are never changed in place."""
+    """Link the volume to the source's bytes, which are never changed in place."""
     if source is None or not source.exists():
         return volume
     target = storages.folder(volume.storage, node) / "images" / volume.volid.split(":", 1)[1]

@@ -1,4 +1,4 @@
-"""Storages as one node sees them."""
+"""Storages from the view of one node."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def list_on_node(call: Call) -> list[dict[str, Any]]:
 
 
 def _unreachable(call: Call, name: str) -> bool:
-    """Asked with a target, only what both nodes reach is listed."""
+    """With a target, lists only what both nodes reach."""
     target = call.get("target")
     if not target or target in {call.node, "localhost"}:
         return False

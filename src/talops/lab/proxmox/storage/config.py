@@ -1,4 +1,4 @@
-"""The storage configuration of an installation: what is defined, and with which options."""
+"""The storage configuration of an installation: definitions and their options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEE = ("Datastore.Audit", "Datastore.AllocateSpace")
 ALL = "images rootdir vztmpl iso backup snippets import none"
 FILES = "content-dirs prune-backups max-protected-backups format mkdir create-base-path"
 FILES += " create-subdirs preallocation"
-# Per type: options it must have, may have, and what it can hold.
+# Per type: required options, allowed options, and allowed content.
 KINDS: dict[str, tuple[str, str, str]] = {
     "dir": ("path", f"shared is_mountpoint {FILES}", ALL),
     "btrfs": ("path", f"shared is_mountpoint nocow {FILES}", ALL),
@@ -104,7 +104,7 @@ def _check_options(kind: str, given: dict[str, Any]) -> None:
 
 
 def _content(kind: str, content: str) -> str:
-    """What of it the type can hold; the rest is passed over with a warning in the host's log."""
+    """The content types that the type allows; others are ignored with a warning in the log."""
     allowed = KINDS[kind][2].split() if kind in KINDS else split_list(content)
     held = [name for name in dict.fromkeys(split_list(content)) if name in allowed]
     if "none" in held and len(held) > 1:
@@ -151,7 +151,7 @@ def _check_removed(kind: str, removed: list[str], changes: dict[str, Any]) -> No
 
 @route("DELETE", "/storage/{storage}")
 def remove(call: Call) -> None:
-    """Only the entry goes: what lies on the storage stays where it is, its rights go too."""
+    """Removes the entry and its ACLs; the files on the storage stay."""
     name = call.params["storage"]
     with prefixed("delete storage failed"):
         call.pve.storages.get(name)

@@ -1,4 +1,4 @@
-"""What lies on a storage: listing, reading, allocating and freeing volumes."""
+"""The content of a storage: list, read, allocate and free volumes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _row(volume: Volume, kind: str) -> dict[str, Any]:
 
 
 def _place(call: Call) -> tuple[str, VolumeName]:
-    """The volume's full id, and what its name says; the storage may be named twice."""
+    """The volume's full id, and the parts of its name; the storage may be named twice."""
     storage, volume = str(call.params["storage"]), str(call.params["volume"])
     volid = volume if ":" in volume else f"{storage}:{volume}"
     sid, name = split_id(volid)
@@ -78,7 +78,7 @@ def read_volume(call: Call) -> dict[str, Any]:
 
 
 def no_size(call: Call, volid: str) -> str:
-    """How a storage says that it has no such volume when it is asked for the size."""
+    """The error of a storage when the size of a missing volume is read."""
     storage, name = split_id(volid)
     entry = call.pve.storages.get(storage)
     if entry["type"] in FILE_TYPES:

@@ -1,4 +1,4 @@
-"""Files that come from elsewhere: really fetched, checked, unpacked, or uploaded."""
+"""Downloads and uploads: files are really fetched, verified and unpacked."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def download(call: Call) -> str:
 
 
 def _check_target(call: Call, wanted: str, content: str) -> str:
-    """The name that the file will have: without directories and odd characters."""
+    """The name of the new file: without directories and special characters."""
     storage = call.params["storage"]
     found = call.pve.storages.on_node(storage, call.node)
     if found["type"] not in FILE_TYPES:
@@ -97,7 +97,7 @@ async def _fetch(call: Call, task: Task, name: str, content: str) -> None:
 
 
 def _compare(call: Call, task: Task, name: str, content: str) -> None:
-    """What is there stays; with a checksum it may be what was asked for."""
+    """An existing file stays; if its checksum matches, it is the requested one."""
     volid = f"{call.params['storage']}:{content}/{name}"
     volume = call.pve.storages.find(volid, call.node)
     wanted = str(call.get("checksum") or "").lower()
@@ -121,7 +121,7 @@ def _verify(call: Call, task: Task, data: bytes) -> None:
 
 
 def _check_image(name: str, content: str, data: bytes) -> None:
-    """What `qemu-img info` says of an image that is to be imported."""
+    """The output of `qemu-img info` for an image to import."""
     problem = image_problem(data, name) if content == "import" else ""
     if problem:
         raise failed(f"failed to verify file: {problem}")

@@ -1,4 +1,4 @@
-"""What `qemu-img info` says of a file that claims to be an image: the rules of an import."""
+"""Reads images as `qemu-img info` does, with the rules of an import."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import struct
 UNREADABLE = "failed to query file information with qemu-img"
 QCOW2, VMDK = b"QFI\xfb", (b"KDMV", b"COWD", b"# Disk DescriptorFile")
 SHORTEST = 104  # a qcow2 header
-DATA_FILE = 1 << 2  # incompatible feature: the contents lie in another file
+DATA_FILE = 1 << 2  # incompatible feature: the data is in another file
 
 
 def image_problem(data: bytes, name: str) -> str:
-    """Why an import refuses the file; nothing if it takes it. Raw images may hold anything."""
+    """Why an import refuses the file, if it does. Raw images may contain anything."""
     kind = name.rpartition(".")[2]
     if stands_for(data):
         return ""  # one of the lab's own small files

@@ -23,7 +23,7 @@ ZFS = re.compile(r"(?:(?:base|basevol)-\d+-\S+/)?(base|basevol|vm|subvol)-(\d+)-
 
 @dataclass(frozen=True)
 class VolumeName:
-    """`owner` is the VM that the name belongs to; 0 where a name belongs to none."""
+    """`owner` is the VM that the name belongs to; 0 without one."""
 
     content: str
     format: str
@@ -37,7 +37,7 @@ def split_id(volid: str) -> tuple[str, str]:
 
 
 def read_name(kind: str, name: str) -> VolumeName:
-    """The meaning of a name on a storage of that kind, or its refusal in Proxmox' words."""
+    """The meaning of a name on a storage of that kind, or the error of Proxmox."""
     if kind in FILE_TYPES:
         return _in_directory(name)
     if kind == "zfspool":

@@ -1,4 +1,4 @@
-"""Storages: what they may hold, how they name volumes, how full they are."""
+"""Storages: their content types, volume names and free space."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOLDERS = {
     "import": "import",
     "snippets": "snippets",
 }
-# In listings; a volume that is asked for by name is `raw`.
+# In listings; a volume read by name is `raw`.
 FORMATS = {"iso": "iso", "snippets": "snippet"}
 
 
@@ -61,7 +61,7 @@ class Storages:
         return found
 
     def reaches(self, storage: str, node: str) -> bool:
-        """Whether the storage is there for that node; a disabled one is, too."""
+        """Whether the storage exists for that node; a disabled one does, too."""
         nodes = split_list(str(self.get(storage).get("nodes", "")))
         return not nodes or node in nodes
 
@@ -104,7 +104,7 @@ class Storages:
         }
 
     def reserve(self, storage: str, node: str, size: int, name: str) -> None:
-        """Refuse, in the words of that kind of storage, if `size` bytes do not fit."""
+        """Refuse, with the error of that storage type, if `size` bytes do not fit."""
         if self.status(storage, node)["avail"] >= size:
             return
         found = self.get(storage)
@@ -155,7 +155,7 @@ class Storages:
         return found["type"] == "lvm" or (found["type"] == "zfspool" and not found.get("sparse"))
 
     def folder(self, storage: str, node: str) -> Path:
-        """Where the lab keeps this storage's files."""
+        """The lab's directory for this storage's files."""
         where = "shared" if self.shared(storage) else node
         return self._root / where / storage
 

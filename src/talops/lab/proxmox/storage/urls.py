@@ -1,4 +1,4 @@
-"""Asking other servers: what a URL leads to, and how wget and LWP say that it leads nowhere."""
+"""Requests to other servers: what a URL returns, and the errors of wget and LWP."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _filename(response: ClientResponse) -> str:
 
 
 async def get(call: Call, url: str) -> bytes:
-    """The file, or what wget would say of it."""
+    """Download the file, or fail with the error of wget."""
     from aiohttp import ClientConnectorCertificateError, ClientConnectorError, ClientError
 
     try:

@@ -1,4 +1,4 @@
-"""Volumes, and finding them by place or by owner without looking at all of them."""
+"""Volumes, indexed by storage and by owner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Volume:
-    """`used` is what it takes on the storage; `file` holds its first bytes, if it has any."""
+    """`used` is its space on the storage; `file` contains its first bytes, if it has any."""
 
     volid: str
     node: str  # empty on shared storages

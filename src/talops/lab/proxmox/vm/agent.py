@@ -1,4 +1,4 @@
-"""The guest agent: it answers if what booted has it, as on a real host."""
+"""The guest agent: it answers if the booted image contains it, as on a real host."""
 
 from __future__ import annotations
 

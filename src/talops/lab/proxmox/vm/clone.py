@@ -36,7 +36,7 @@ def clone(call: Call) -> str:
     pve.vms.put(str(newid), Vm(newid, target, {"lock": "clone"}))
 
     async def work(task: Task) -> None:
-        # A stopped source may be cloned by several at once, but not changed meanwhile.
+        # Several tasks may clone a stopped source at once, but none may change it meanwhile.
         async with (
             pve.locks.config(source.vmid, wait=IMPATIENT, shared=not source.is_running),
             pve.locks.config(newid, wait=IMPATIENT),
@@ -54,7 +54,7 @@ def _unreserve(pve: Hypervisor, newid: int) -> None:
 
 
 def _check(call: Call, target: str) -> tuple[Vm, bool]:
-    """The source, and whether every disk is to be copied; in Proxmox' own order of checks."""
+    """The source, and whether to copy every disk; checked in the order of Proxmox."""
     pve, newid = call.pve, call.params["newid"]
     source = pve.vms.get(str(call.vmid))
     if source is None or source.node != call.node:
@@ -93,7 +93,7 @@ def _check_storage(call: Call, target: str) -> None:
 
 
 def _check_access(call: Call, source: Vm) -> bool:
-    """Space on the storages of its disks; and whether all that it uses is shared."""
+    """Requires space on the storages of its disks; returns whether all of them are shared."""
     shared = True
     for drive in source.drives().values():
         storage, _ = split_id(drive["file"])
@@ -186,7 +186,7 @@ async def _copy(call: Call, task: Task, source: Vm, key: str, target: str, *, fu
 
 
 async def _link(pve: Hypervisor, task: Task, base: Volume, node: str, vmid: int) -> Volume:
-    """A volume that stands on a template's and takes no space of its own."""
+    """A volume that is based on a template's and takes no space of its own."""
     storages = pve.storages
     shared = storages.shared(base.storage)
     async with pve.locks.storage(base.storage, node=node, shared=shared):
@@ -194,7 +194,7 @@ async def _link(pve: Hypervisor, task: Task, base: Volume, node: str, vmid: int)
         volid = storages.free_name(
             base.storage, node, vmid, base.format, base=base.volid.split(":", 1)[1]
         )
-        # A thin snapshot needs its origin no more; everywhere else the base must stay.
+        # A thin snapshot no longer needs its origin; on other storages the base must stay.
         stands_on = "" if storages.get(base.storage)["type"] == "lvmthin" else base.volid
         volume = replace(
             base,

@@ -1,4 +1,4 @@
-"""The cloud-init drive: when it is written, and what is on it."""
+"""The cloud-init drive: when it is written, and its content."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPTIONS = frozenset(
 
 
 def regenerated(pve: Hypervisor, vm: Vm) -> Vm:
-    """The VM with its drive written again; from then on its size is in the configuration."""
+    """The VM with its drive rewritten; from then on its size is in the configuration."""
     for key, drive in vm.drives().items():
         volume = pve.storages.find(drive["file"], vm.node)
         if is_cloudinit(drive) and volume and "size" not in drive:
@@ -105,7 +105,7 @@ def _subnets(given: dict[str, str]) -> list[str]:
 
 
 def touched(vm: Vm, changes: dict[str, Any]) -> bool:
-    """Whether a change of a stopped VM writes its drive: any that the drive tells of."""
+    """Whether a change of a stopped VM rewrites its drive: any change of a value on it."""
     told = OPTIONS | {"name"}
     return not vm.is_running and any(
         key in told or key.startswith(("ipconfig", "net")) for key in changes

@@ -1,4 +1,4 @@
-"""Turning what a client sent into the configuration that Proxmox keeps."""
+"""Converts the parameters of a client to the configuration that Proxmox stores."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def with_identity(config: dict[str, Any], now: int) -> dict[str, Any]:
 
 
 def new_identity(config: dict[str, Any]) -> dict[str, Any]:
-    """A clone is another machine: its UUID is new, and all else that its SMBIOS says stays."""
+    """A clone is another machine: its UUID is new, the other SMBIOS values stay."""
     smbios = {**parse(str(config.get("smbios1", "")), "uuid"), "uuid": str(uuid.uuid4())}
     text = ",".join(f"{key}={value}" for key, value in sorted(smbios.items()))
     new = {"vmgenid": str(uuid.uuid4())} if config.get("vmgenid") else {}
@@ -112,7 +112,7 @@ def new_identity(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def default_boot(config: dict[str, Any]) -> str:
-    """The first disk, the first CD and the first network card, as far as there are any."""
+    """The first disk, the first CD and the first network card, as far as they exist."""
     drives = {key: parse_drive(str(config[key])) for key in config if is_drive(key)}
     found = [_first(drives, cdrom=False), _first(drives, cdrom=True)]
     found.append(next((f"net{n}" for n in range(32) if config.get(f"net{n}")), ""))
@@ -131,7 +131,7 @@ def _first(drives: dict[str, dict[str, str]], *, cdrom: bool) -> str:
 
 
 def check_boot(changes: dict[str, Any], after: dict[str, Any]) -> None:
-    """What is to be booted from must be there."""
+    """Every boot device must exist."""
     order = parse(str(changes.get("boot", "")), "legacy").get("order", "")
     for device in split_list(order):
         if device not in after:

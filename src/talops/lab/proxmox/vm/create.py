@@ -64,7 +64,7 @@ def _check_caller(call: Call, vmid: int, pool: str | None) -> None:
 
 
 def _unreserve(pve: Hypervisor, vmid: int) -> None:
-    """The worker removes the locked configuration when it fails; killed, it cannot."""
+    """The worker removes the locked configuration when it fails, but not when it is killed."""
     vm = pve.vms.get(str(vmid))
     if vm and vm.config == {"lock": "create"}:
         pve.vms.drop(str(vmid))
@@ -85,7 +85,7 @@ async def _build(call: Call, task: Task, config: dict[str, Any]) -> None:
                     made.append(volume)
             await task.step("config")
             if config.get("tags") and not call.is_root:
-                # On the VM itself: it joins its pool only afterwards.
+                # On the VM itself, because it joins its pool later.
                 call.need(f"/vms/{vmid}", "VM.Config.Options")
         except (PveError, CancelledError) as error:
             disks.free_all(pve.storages, made)
@@ -156,7 +156,7 @@ async def _remove(call: Call, task: Task) -> None:
 
 
 def _owned(call: Call, vm: Vm) -> list[Volume]:
-    """The volumes that bear the VM's number: those of its configuration, or all of them."""
+    """The volumes with the VM's number: those of its configuration, or all of them."""
     found = call.pve.storages.of_vm(vm.vmid, vm.node)
     if call.get("destroy-unreferenced-disks"):
         return found

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @route("PUT", "/nodes/{node}/qemu/{vmid}/resize")
 def resize(call: Call) -> str:
-    """All that is wrong with it is said by the task, even that there is no such VM."""
+    """All errors come from the task, even for a VM that does not exist."""
     if call.get("skiplock") and not call.is_root:
         raise invalid({"skiplock": "Only root may use this option."})
 
@@ -151,7 +151,7 @@ def _convertible(call: Call) -> Vm:
 
 
 def _freeze(pve: Hypervisor, vm: Vm) -> None:
-    """Disks become `base-…`: read only, and linked clones may stand on them."""
+    """Disks become `base-…`: read-only, and usable for linked clones."""
     config: dict[str, Any] = {**vm.config, "template": 1}
     for key, drive in vm.drives().items():
         volume = pve.storages.find(drive["file"], vm.node)

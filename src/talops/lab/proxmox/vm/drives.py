@@ -1,4 +1,4 @@
-"""Property strings (`scsi0=local-lvm:20,ssd=1`): taking them apart and putting them together."""
+"""Property strings (`scsi0=local-lvm:20,ssd=1`): parse and format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_drive(key: str) -> bool:
 
 
 def parse(text: str, default_key: str) -> dict[str, str]:
-    """`a,b=c` with the first bare word under `default_key`; empty parts are passed over."""
+    """`a,b=c` with the first bare word under `default_key`; empty parts are ignored."""
     found: dict[str, str] = {}
     for part in text.split(","):
         if not part:
@@ -32,7 +32,7 @@ def parse(text: str, default_key: str) -> dict[str, str]:
 
 
 def parse_drive(text: str) -> dict[str, str]:
-    """A drive's property string that is known to be right."""
+    """Parses a drive's property string that is known to be valid."""
     drive = parse(text, "file")
     if "volume" in drive:
         drive["file"] = drive.pop("volume")

@@ -1,4 +1,4 @@
-"""Taking devices out of a running VM: its guest has to let go of them."""
+"""Removing devices from a running VM: its guest must release them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WAITING = frozenset({"ide", "sata", "efidisk", "tpmstate"})
 
 
 def stuck(pve: Hypervisor, vm: Vm, removed: list[str]) -> dict[str, str]:
-    """The devices that a guest without an operating system holds on to, and what is said."""
+    """The devices that a guest without an operating system does not release, and the errors."""
     if not vm.is_running or has_system(pve, vm):
         return {}
     found = {}
@@ -32,7 +32,7 @@ def stuck(pve: Hypervisor, vm: Vm, removed: list[str]) -> dict[str, str]:
 
 
 def has_system(pve: Hypervisor, vm: Vm) -> bool:
-    """Whether something has booted that answers to its hardware: an image, or a CD."""
+    """Whether an operating system has booted that handles hardware events: an image or a CD."""
     for drive in vm.drives().values():
         volume = pve.storages.find(drive["file"], vm.node)
         if volume and volume.path and not is_cloudinit(drive):
@@ -41,7 +41,7 @@ def has_system(pve: Hypervisor, vm: Vm) -> bool:
 
 
 def switched_off(pve: Hypervisor, vm: Vm) -> Vm:
-    """Stopped; a disk that a guest would not let go of is let go of now."""
+    """The stopped VM; a disk that its guest did not release is released now."""
     held = [v for k, v in (vm.running or {}).items() if is_drive(k) and k not in vm.config]
     config = dict(vm.config)
     known = {str(value).split(",", maxsplit=1)[0] for value in config.values()}
@@ -55,7 +55,7 @@ def switched_off(pve: Hypervisor, vm: Vm) -> Vm:
 
 
 def _device(vm: Vm, key: str) -> str:
-    """What has to be unplugged for a key; nothing if no hotplugging is involved."""
+    """The device to unplug for a key; nothing if the key needs no hotplug."""
     features = split_list(str(vm.config.get("hotplug", DEFAULT)))
     running = vm.running or {}
     if key not in running or kind(key) in WAITING:

@@ -58,7 +58,7 @@ def migrate(call: Call) -> str:
 
 
 def _check_storages(call: Call, target: str) -> None:
-    """Other storages for the disks: there, for images, and with the right to take space."""
+    """Target storages for the disks: they exist, hold images, and the caller may use space."""
     given = split_list(str(call.get("targetstorage", "")))
     if given and "1" not in given:
         call.need(f"/vms/{call.vmid}", "VM.Config.Disk")

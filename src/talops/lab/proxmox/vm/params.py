@@ -1,10 +1,10 @@
-"""The options of a VM: the right that each one needs, and which change a VM that runs."""
+"""The options of a VM: the privilege that each needs, and which change a running VM."""
 
 from __future__ import annotations
 
 import re
 
-# Given to a call, and no part of the configuration.
+# Parameters of a call that are not part of the configuration.
 NOT_CONFIG = frozenset(
     [
         "node",
@@ -53,7 +53,7 @@ _INDEXED = {
     "virtiofs": "VM.Config.Disk",
 }
 
-# Changed while the VM runs and in force at once; everything else waits for the next start.
+# Take effect while the VM runs; all others wait for the next start.
 ONLINE = frozenset(
     [
         "name",

@@ -1,4 +1,4 @@
-"""Power: start, stop, shutdown, reboot, reset, and what the guest is told."""
+"""Power: start, stop, shutdown, reboot, reset, and the machine that the guest sees."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @route("POST", "/nodes/{node}/qemu/{vmid}/status/start")
 def start(call: Call) -> str:
-    """All that is wrong with it is said by the task, even that there is no such VM."""
+    """All errors come from the task, even for a VM that does not exist."""
     _root_only(call, "skiplock", "stateuri", "migratedfrom", "force-cpu")
 
     async def work(task: Task) -> None:
@@ -116,7 +116,7 @@ def _again(call: Call, kind: str, *, graceful: bool) -> str:
 
 @route("POST", "/nodes/{node}/qemu/{vmid}/status/suspend")
 def suspend(call: Call) -> str:
-    """The guest stands still; it keeps its memory and its addresses."""
+    """Pause the guest; it keeps its memory and its addresses."""
     _root_only(call, "skiplock")
     if call.get("todisk"):
         raise PveError(501, "suspending to disk is not simulated")
@@ -171,7 +171,7 @@ def uuid_of(vm: Vm) -> str:
 
 
 def describe(pve: Hypervisor, vm: Vm) -> Machine:
-    """The machine as it would boot now; refuses what a real host could not start."""
+    """The machine as it would boot now; refuses VMs that a real host cannot start."""
     config, node = vm.config, pve.nodes[vm.node]
     cdrom: Path | None = None
     found: list[Disk] = []
@@ -227,7 +227,7 @@ def _nics(pve: Hypervisor, vm: Vm) -> tuple[Nic, ...]:
 
 
 def static_network(vm: Vm) -> StaticNetwork | None:
-    """What the cloud-init drive tells the guest about its first interface."""
+    """The settings of the first interface on the cloud-init drive."""
     options = parse(str(vm.config.get("ipconfig0", "")), "ip")
     address = options.get("ip", "")
     if not address or address == "dhcp":

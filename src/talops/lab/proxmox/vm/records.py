@@ -59,7 +59,7 @@ class Vm:
         return int(self.config.get("memory", 512)) * MIB
 
     def drives(self) -> dict[str, dict[str, str]]:
-        """By slot; to be read only, the parts are kept."""
+        """By slot; read-only, because the result is cached."""
         return self._drives
 
     @cached_property
@@ -96,7 +96,7 @@ class Vm:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def with_config(self, config: dict[str, Any]) -> Vm:
-        """What can change online is in force at once if the VM runs."""
+        """Values that can change online take effect at once if the VM runs."""
         if self.running is None:
             return replace(self, config=config)
         running = {key: value for key, value in self.running.items() if not is_online(key)}
@@ -120,7 +120,7 @@ def find(pve: Hypervisor, node: str, vmid: int) -> Vm:
 
 
 def need_unlocked(pve: Hypervisor, vm: Vm) -> None:
-    """Refuse if the VM carries a lock, or a fault says that it does."""
+    """Refuse if the VM has a lock, or a fault sets one."""
     fault = pve.faults.find("vm-locked", host=pve.name, node=vm.node, vmid=vm.vmid)
     lock = (fault.message or "backup") if fault else vm.config.get("lock")
     if lock:
@@ -134,7 +134,7 @@ def summary(vm: Vm, now: float) -> dict[str, Any]:
 
 
 def _listed(call: Call, vm: Vm) -> dict[str, Any]:
-    """A host shows no more processors than it has."""
+    """A host reports at most its own number of processors."""
     data = summary(vm, call.pve.clock.now())
     if not vm.config.get("vcpus"):
         data["cpus"] = min(data["cpus"], call.pve.nodes[vm.node].cores)
@@ -142,7 +142,7 @@ def _listed(call: Call, vm: Vm) -> dict[str, Any]:
 
 
 def _full(call: Call, vm: Vm) -> dict[str, Any]:
-    """With what only QEMU itself can say."""
+    """With the values that only QEMU knows."""
     data = _listed(call, vm)
     status = "paused" if call.pve.paused(vm.vmid) else data["status"]
     disks = {"diskread": 0, "diskwrite": 0} if vm.running and vm.drives() else {}
@@ -229,7 +229,7 @@ def feature(call: Call) -> dict[str, Any]:
         raise failed(f"snapshot '{call.params['snapname']}' does not exist")
     files = (d["file"] for d in vm.drives().values() if d["file"] not in {"none", "cdrom"})
     shared = all(call.pve.storages.shared(file.split(":")[0]) for file in files)
-    # Linked clones stand on templates only; everything can be copied, snapshots are not simulated.
+    # Only templates have linked clones; everything can be copied; snapshots are not simulated.
     possible = call.params["feature"] == "copy" or (
         call.params["feature"] == "clone" and vm.is_template
     )

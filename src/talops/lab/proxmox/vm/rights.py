@@ -1,4 +1,4 @@
-"""What changing a VM asks of the caller, key by key."""
+"""The privileges that changing a VM requires, key by key."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from talops.lab.proxmox.vm.params import kind, right_for
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
 
-# The right depends on the value, so a key that the VM does not have asks for none.
+# The privilege depends on the value, so a key that the VM does not have needs none.
 BY_VALUE = frozenset({"unused", "serial", "usb", "hostpci", "virtiofs", "rng"})
-# Asked for after the plain keys, in this order, as each looks at its value.
+# Checked after the plain keys, in this order, because each check reads the value.
 LATER = ("serial", "usb", "hostpci", "rng", "virtiofs")
 
 
 def check_create(call: Call, config: dict[str, Any], vmid: int, pool: str | None) -> None:
-    """A new VM's drives ask for space on their storages, not for rights on the VM."""
+    """A new VM's drives require space on their storages, not privileges on the VM."""
     drives = sorted(key for key in config if is_drive(key))
     for key in drives:
         _check_volume(call, key, config[key], vmid)
@@ -35,7 +35,7 @@ def check_create(call: Call, config: dict[str, Any], vmid: int, pool: str | None
 
 
 def check_update(call: Call, changes: dict[str, Any], vmid: int) -> None:
-    """What can be said without a look at the VM."""
+    """Checks that do not need the VM."""
     for key, value in changes.items():
         if not is_drive(key) and kind(key) not in BY_VALUE:
             _check_key(call, key, value, vmid, None)
@@ -45,7 +45,7 @@ def check_update(call: Call, changes: dict[str, Any], vmid: int) -> None:
 
 
 def check_change(call: Call, changes: dict[str, Any], current: dict[str, Any], vmid: int) -> None:
-    """The rights on what the VM has now and is to have."""
+    """The privileges for the present and the new values."""
     for key, value in changes.items():
         before = current.get(key)
         if is_drive(key):
@@ -147,7 +147,7 @@ def _need_kind(call: Call, key: str, volid: str) -> None:
 
 
 def _check_source(call: Call, key: str, volid: str, vmid: int) -> None:
-    """Another VM's disk is copied as in a clone; everything else is read."""
+    """Another VM's disk is copied as in a clone; all other sources are read."""
     storage, name = split_id(volid)
     owner = 0
     if storage:
@@ -163,7 +163,7 @@ def _check_source(call: Call, key: str, volid: str, vmid: int) -> None:
 
 
 def _check_bridges(call: Call, config: dict[str, Any]) -> None:
-    """The right on a bridge, or on each VLAN of it that the card is to carry."""
+    """The privilege on a bridge, or on each VLAN of it that the card uses."""
     if call.is_root:
         return
     for key in sorted(key for key in config if kind(key) == "net"):

@@ -82,7 +82,7 @@ def _check_hookscript(call: Call, changes: dict[str, Any]) -> None:
 
 
 def _early(call: Call, changes: dict[str, Any], removed: list[str]) -> Vm:
-    """What Proxmox looks at before it waits for the VM's lock, and once more when it has it."""
+    """Checks that Proxmox runs before it waits for the VM's lock, and again when it has it."""
     vm = find(call.pve, call.node, call.vmid)
     if call.get("digest") not in {None, vm.digest()}:
         raise failed("checksum mismatch (file change by other user?)")
@@ -128,7 +128,7 @@ def _boot_string(value: str) -> str:
 
 
 async def _plug(call: Call, before: Vm, after: Vm, removed: list[str]) -> None:
-    """Keep the change; what a guest does not let go of stays with it until it is off."""
+    """Store the change; a device that the guest does not release stays until it is off."""
     problems = stuck(call.pve, before, [key for key in removed if key in before.config])
     if not problems:
         call.pve.vms.put(after.key, after)
@@ -158,7 +158,7 @@ def _check_removed(call: Call, vm: Vm, removed: list[str]) -> None:
 
 
 def _shorter_boot(config: dict[str, Any], removed: list[str]) -> dict[str, Any]:
-    """A device that goes is no longer booted from."""
+    """Removed devices are removed from the boot order."""
     boot = parse(str(config.get("boot", "")), "legacy")
     devices = [device for device in boot.get("order", "").split(";") if device]
     kept = [device for device in devices if device not in removed]
@@ -205,7 +205,7 @@ async def _set_drive(
         pve.storages.remove(made)
         raise missing_vm(vm.node, vm.vmid)
     final = parse_drive(text)
-    # A disk that was unused is in use again.
+    # An unused disk that is attached is no longer unused.
     config = {
         k: v for k, v in config.items() if not (k.startswith("unused") and v == final["file"])
     }

@@ -1,4 +1,4 @@
-"""The services of a node, a class per family of calls, with the wire's names in snake case."""
+"""The services of a node: one class per family of calls, names as on the wire in snake case."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ _POLL = 0.5
 _DEFAULT_WAIT = 300.0
 _SKIPPED = "SKIP"
 _MIB = 2**20
-# By machine type, without what the kernel keeps for itself.
+# By machine type, without the memory that the kernel reserves.
 _LEAST_MEMORY = {"controlplane": (1848 - 150) * _MIB, "worker": (1024 - 150) * _MIB}
-# A disk of 6 GiB without EFI, STATE, META and the table of partitions.
+# A disk of 6 GiB without EFI, STATE, META and the partition table.
 _LEAST_EPHEMERAL = 6 * 2**30 - (2101 + 100 + 1 + 10) * _MIB
 _COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 _SYSTEM = "namespaces/kube-system"

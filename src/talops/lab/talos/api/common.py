@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def require_control_plane(node: Node, name: str) -> MachineConfig:
-    """`name` is what Talos calls the API in its refusal."""
+    """`name` is the name of the API in Talos' error."""
     if node.config is None or not node.config.control_plane:
         raise GRPCError(Status.UNIMPLEMENTED, f"{name} is only available on control plane nodes")
     return node.config

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _Request = machine_pb2.ApplyConfigurationRequest
 _TRY_SECONDS = 60.0
-_NO_REBOOT_SINCE = 14  # since this minor version no change reboots a node any more
+_NO_REBOOT_SINCE = 14  # since this minor version no change reboots a node
 _INCOMPLETE = (
     "the applied machine configuration doesn't contain v1alpha1 config,"
     " did you mean to patch the machine config instead?"
@@ -88,7 +88,7 @@ class ConfigApi(Api):
         return machine_pb2.ApplyConfiguration(mode=mode, warnings=warnings, mode_details=details)
 
     async def bootstrap(self, request: machine_pb2.BootstrapRequest) -> machine_pb2.Bootstrap:
-        """The order of the checks is Talos'; nothing looks at other nodes."""
+        """The checks run in the order of Talos; none reads other nodes."""
         node = self.node
         if not node.bootstrap_allowed or node.faults.refuse_bootstrap:
             raise GRPCError(Status.FAILED_PRECONDITION, "bootstrap is not available yet")
@@ -146,11 +146,11 @@ async def _put_to_use(
         if mode == _Request.STAGED:
             return
         node.config = config
-        if not config.complete:  # kept for the day when the rest comes
+        if not config.complete:  # kept until the rest is applied
             node.store.save_config(config.raw)
             node.publish()
             return
-        # The answer must be on its way before the listener goes.
+        # The answer must be sent before the listener closes.
         asyncio.get_running_loop().call_later(0.05, node.config_arrived.set)
         return
     if mode in {_Request.NO_REBOOT, _Request.STAGED, _Request.REBOOT}:

@@ -106,7 +106,7 @@ def _containers(node: Node, namespace: str) -> list[machine_pb2.ContainerInfo]:
 
 
 def _images(node: Node, *, system: bool) -> list[str]:
-    """What its containers run from, and what was pulled for them."""
+    """The images that its containers use, and those that clients pulled."""
     if node.config is None:
         return []
     if system:

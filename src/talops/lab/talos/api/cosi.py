@@ -1,4 +1,4 @@
-"""COSI resources: the node's own, its cluster's members, and the kinds that there are."""
+"""COSI resources: the node's own, its cluster's members, and the kinds that exist."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CosiApi(Api):
         return self.node.resources
 
     def _all(self, namespace: str, kind: str) -> list[Stored]:
-        """What follows from the node's state, and what real nodes have besides."""
+        """The resources that follow from the node's state, and the others that real nodes have."""
         own = self._store(namespace, kind).list(namespace, kind)
         if namespace == META:
             return own
@@ -71,7 +71,7 @@ class CosiApi(Api):
     async def watch(self, request: cosi_pb2.WatchRequest) -> AsyncIterator[cosi_pb2.WatchResponse]:
         store, single = self._store(request.namespace, request.type), request.HasField("id")
         with store.watch() as queue:
-            yield cosi_pb2.WatchResponse()  # tells the client that the watch is in place
+            yield cosi_pb2.WatchResponse()  # tells the client that the watch is active
             for event in self._first(request, single=single):
                 yield cosi_pb2.WatchResponse(event=[event])
             while True:
@@ -80,7 +80,7 @@ class CosiApi(Api):
                     yield cosi_pb2.WatchResponse(event=[_marked(_event(change))])
 
     def _first(self, request: cosi_pb2.WatchRequest, *, single: bool) -> Sequence[cosi_pb2.Event]:
-        """A watch of one resource starts with its present state; of a kind, if asked for."""
+        """A watch of one resource starts with its present state; a watch of a kind on request."""
         every = self._all(request.namespace, request.type)
         if single:
             found = next((s for s in every if s.item.id == request.id), None)

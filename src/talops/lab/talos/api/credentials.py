@@ -1,4 +1,4 @@
-"""Access that a control plane hands out: a kubeconfig, a talosconfig."""
+"""Credentials that a control plane issues: a kubeconfig, a talosconfig."""
 
 from __future__ import annotations
 

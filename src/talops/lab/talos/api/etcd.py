@@ -1,4 +1,4 @@
-"""etcd through the node's API."""
+"""The etcd calls of the node's API."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class EtcdApi(Api):
     async def etcd_member_list(
         self, request: machine_pb2.EtcdMemberListRequest
     ) -> machine_pb2.EtcdMembers:
-        """A control plane that has not joined makes its caller wait, for as long as it likes."""
+        """A control plane that has not joined never answers: the call ends at its deadline."""
         require_control_plane(self.node, "member list")
         while not self.node.control_plane.etcd_running:  # noqa: ASYNC110  (a process of its own)
             await asyncio.sleep(_POLL)

@@ -1,4 +1,4 @@
-"""Figures for dashboards: believable, steady, and derived from the machine's size."""
+"""Figures for dashboards: plausible, stable, and derived from the machine's size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CPU = {
     "user": _BUSY, "nice": 0.001, "system": 0.02, "iowait": 0.005, "soft_irq": 0.002,
     "steal": 0.001,
 }  # fmt: skip
-# One in so many interrupts.
+# One in this many interrupts.
 _SOFT_IRQS = {
     "timer": 3, "net_tx": 10, "net_rx": 5, "block": 8, "tasklet": 10, "sched": 3, "hrtimer": 10,
     "rcu": 3,
@@ -113,7 +113,7 @@ class FiguresApi(Api):
         return machine_pb2.NetworkDeviceStats(total=total, devices=devices)
 
     async def netstat(self, _: machine_pb2.NetstatRequest) -> machine_pb2.Netstat:
-        """Who listens; connections come and go, and are not counted."""
+        """The listening sockets; other connections are not listed."""
         kind = machine_pb2.ConnectRecord
         services = self.node.services
         found = [
@@ -177,6 +177,6 @@ class FiguresApi(Api):
 
 
 def _processor(seconds: float) -> machine_pb2.CPUStat:
-    """Where its time went."""
+    """Processor time by use."""
     parts = {name: seconds * share for name, share in _CPU.items()}
     return machine_pb2.CPUStat(**parts, idle=seconds - sum(parts.values()))

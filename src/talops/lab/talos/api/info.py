@@ -1,4 +1,4 @@
-"""What a node says about itself in plain calls."""
+"""Calls that describe the node: version, services, files."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class InfoApi(Api):
     async def disk_usage(
         self, request: machine_pb2.DiskUsageRequest
     ) -> AsyncIterator[machine_pb2.DiskUsageInfo]:
-        """What is below counts as part of each directory."""
+        """A directory includes everything below it."""
         for path in request.paths or ["/"]:
             entries = below(self.node, path, ALL)
             if entries is None:

@@ -1,4 +1,4 @@
-"""Which controller makes which resources, as far as a recording tells."""
+"""Which controller creates which resources, as far as a recording shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images and upgrades as clients since 1.13 do them: pull, upgrade, then a reboot of its own."""
+"""Images and upgrades as clients since 1.13 call them: pull, upgrade, then a separate reboot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs, kernel messages and events, with a tail and a follow."""
+"""Logs, kernel messages and events, with tail and follow."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class LogsApi(Api):
                 yield common_pb2.Data(bytes=line.encode())
 
     def _of_container(self, wanted: str, tail: int) -> list[bytes]:
-        """A static pod's, with or without its number; no program plays most of them."""
+        """A static pod's, with or without its number; the lab runs no program for most of them."""
         for container in pods.containers(self.node):
             if wanted in {container.id, container.id.rpartition(":")[0]}:
                 return self._of_program(container.name, tail)
         raise GRPCError(Status.UNKNOWN, f'container "{wanted}" not found')
 
     def _of_program(self, service: str, tail: int) -> list[bytes]:
-        """What a real program has written; its newest lines are enough for anybody."""
+        """The output of a real program; its newest lines are enough."""
         store = self.node.store
         files = {
             "etcd": store.etcd / "etcd.log",

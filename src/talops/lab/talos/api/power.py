@@ -1,4 +1,4 @@
-"""Reboot, shutdown, reset, upgrade: asked for here, carried out by the node's life."""
+"""Reboot, shutdown, reset, upgrade: requested here, carried out by the node's life cycle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PARTITIONS = {"STATE", "EPHEMERAL", "META", "EFI", "BIOS", "BOOT"}
 _PROMOTABLE = {"ETCD", "CRI", "KUBELET", "LOG"}
 _PROMOTABLE_SINCE = 14
-_ANSWER_FIRST = 0.05  # the reply leaves before the listener goes
+_ANSWER_FIRST = 0.05  # the reply is sent before the listener closes
 _TOO_FEW = 2
 
 
@@ -114,7 +114,7 @@ class PowerApi(Api):
 
 
 def pullable(node: Node, reference: str) -> Image:
-    """What an installer reference holds, or the refusal of a registry."""
+    """The content of an installer reference, or the error of a registry."""
     image = installer_image(reference)
     if image is None:
         text = f'error validating installer image "{reference}": not found'

@@ -1,4 +1,4 @@
-"""Disks, in maintenance mode too."""
+"""The disk calls, in maintenance mode too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a control plane that is real: an etcd member and an API server."""
+"""The real processes of a control plane: an etcd member and an API server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAVE_LIMIT = 30.0
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How etcd is to be founded."""
+    """How to bootstrap etcd."""
 
     recover: bool = False
     skip_hash_check: bool = False
@@ -52,7 +52,7 @@ class ControlPlane:
 
     @property
     def has_data(self) -> bool:
-        """Also true between an accepted bootstrap and etcd's first byte."""
+        """Also true between an accepted bootstrap and etcd's first write."""
         data = self._node.store.etcd / "data"
         return self._bootstrap is not None or (data.is_dir() and any(data.iterdir()))
 
@@ -64,7 +64,7 @@ class ControlPlane:
         accepted.append(self._node.hostname)
 
     async def bring_up_etcd(self) -> None:
-        """Until this member has quorum behind it; without a bootstrap that may be never."""
+        """Until this member has quorum; without a bootstrap possibly never."""
         node = self._node
         while not node.time_in_sync:
             node.services.set("etcd", "Waiting", "Waiting for time sync")
@@ -128,7 +128,7 @@ class ControlPlane:
             return
 
     async def promote_forever(self) -> None:
-        """A learner asks for its vote until it gets it."""
+        """Promote this learner; retries until it succeeds."""
         while True:
             await asyncio.sleep(_POLL)
             if self._learner is None or self.etcd is None:
@@ -175,7 +175,7 @@ class ControlPlane:
         return self._serves
 
     async def supervise(self) -> None:
-        """Start again what has ended, as Talos and the kubelet do; follow config changes."""
+        """Restart ended processes, as Talos and the kubelet do; apply config changes."""
         while True:
             await asyncio.sleep(1.0)
             if self._left:
@@ -210,7 +210,7 @@ class ControlPlane:
         etcd.wipe()
 
     async def _remove(self, etcd: EtcdMember, identifier: int, others: list[str]) -> None:
-        """Through another member if there is one: this one ends when it is out.
+        """Through another member if there is one, because this one stops when it is removed.
 
         etcd refuses while it has not seen all members for some seconds, so a refusal of that kind
         is tried again.
@@ -233,7 +233,7 @@ class ControlPlane:
             await asyncio.sleep(_POLL)
 
     async def stop(self, *, grace: float) -> None:
-        """The API server first: it cannot end properly without its etcd."""
+        """The API server first: it cannot stop cleanly without its etcd."""
         self.api_ready = False
         if self._api is not None:
             await self._api.stop(grace=grace)

@@ -47,11 +47,11 @@ class Fabric:
         return self._discovery.setdefault(cluster_id, ResourceStore())
 
     def add_control_plane(self, node: Node) -> None:
-        """Known apart, because every worker asks for them again and again."""
+        """Kept separately, because every worker reads them often."""
         self._planes[node.machine.uuid] = node
 
     def control_planes(self, cluster_id: str) -> list[Node]:
-        """Those that others can reach right now."""
+        """The nodes that others can reach now."""
         return [
             node
             for node in self._planes.values()
@@ -76,7 +76,7 @@ class Fabric:
     def trustd(self, node: Node) -> Node | None:
         """The control plane that signs for this worker: it needs the same authority and token.
 
-        A worker asks at the control planes that it discovers and at the cluster's endpoint. If that
+        A worker asks the control planes that it discovers and the cluster's endpoint. If that
         is a shared address, nothing answers there before etcd does.
         """
         for other in self._trusted(node):
@@ -97,7 +97,7 @@ class Fabric:
         host = node.config.endpoint_host
         try:
             ipaddress.ip_address(host)
-        except ValueError:  # a name stands for a load balancer in front of all that are up
+        except ValueError:  # a name stands for a load balancer in front of all running ones
             return self.control_planes(node.config.cluster_id)
         shared = self._vips.get(host)
         found = self.by_address((shared.holder or "") if shared else host)
@@ -128,7 +128,7 @@ class Fabric:
         return self._vips[address]
 
     async def settle_vips(self) -> None:
-        """Give each shared address to one control plane that is able to answer for it."""
+        """Assign each shared address to one control plane that can serve it."""
         for address, shared in list(self._vips.items()):
             able = [
                 node

@@ -1,4 +1,4 @@
-"""A node's place in Kubernetes: registered, ready, its lease kept."""
+"""A node's registration in Kubernetes: Node object, readiness, lease."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POLL = 0.2
 
 
 class Registration:
-    """`ready` is what Kubernetes was last told."""
+    """`ready` is the last status sent to Kubernetes."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -33,7 +33,7 @@ class Registration:
         self.ready = False
 
     async def run(self, kubelet_start: float) -> None:
-        """Register as soon as Kubernetes answers, then keep the lease."""
+        """Register as soon as Kubernetes answers, then renew the lease."""
         await asyncio.sleep(kubelet_start)
         last = ""
         while True:
@@ -69,7 +69,7 @@ class Registration:
         self.renewed = time.monotonic()
 
     async def _keep(self) -> None:
-        """Renew the lease; end when something changed that must be registered again."""
+        """Renew the lease; end when a change requires a new registration."""
         node = self._node
         complete = not (node.config and node.config.control_plane) or node.control_plane.api_ready
         while node.faults.never_ready != self.ready:

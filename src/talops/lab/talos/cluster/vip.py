@@ -21,11 +21,11 @@ class SharedAddress:
         self.holder: str | None = None
         self._servers: list[asyncio.Server] = []
         self._open: set[asyncio.Task[None]] = set()
-        # A node that comes up and the lab's own clock may both find that it has to move.
+        # A starting node and the lab's timer may both find that it has to move.
         self._moving = asyncio.Lock()
 
     async def settle(self, able: Sequence[str]) -> None:
-        """The holder keeps the address as long as it can; otherwise the first who can takes it."""
+        """The holder keeps the address as long as it can; otherwise the first that can takes it."""
         async with self._moving:
             if self.holder in able:
                 return
@@ -36,7 +36,7 @@ class SharedAddress:
                     self._servers.append(await self._listen(port))
 
     async def close(self) -> None:
-        """Connections end with the move, as they do on a wire."""
+        """Connections end with the move, as on a real network."""
         self.holder = None
         servers, self._servers = self._servers, []
         for server in servers:

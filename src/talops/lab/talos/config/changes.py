@@ -1,4 +1,4 @@
-"""What an applied config changes, and whether a running node can take it without a reboot."""
+"""What an applied config changes, and whether a running node can apply it without a reboot."""
 
 from __future__ import annotations
 

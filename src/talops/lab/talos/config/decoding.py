@@ -1,4 +1,4 @@
-"""From bytes to a machine config, or a refusal in Talos' own words."""
+"""From bytes to a machine config, or Talos' error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BadConfigError(Exception):
-    """The text is what Talos answers with InvalidArgument."""
+    """The text is Talos' error with InvalidArgument."""
 
 
 def decode(raw: bytes, *, minor: int) -> MachineConfig:
@@ -42,14 +42,14 @@ def _load(raw: bytes) -> list[Document]:
 
 
 def _documents(raw: bytes) -> list[Any]:
-    """By the quick parser; it trips over colons inside brackets, which the slow one does not."""
+    """Uses the fast parser; it fails on colons inside brackets, which the slow one accepts."""
     try:
         return list(YAML(typ="safe").load_all(io.BytesIO(raw)))
     except MarkedYAMLError:
         return list(YAML(typ="safe", pure=True).load_all(io.BytesIO(raw)))
 
 
-# What Go's YAML parser says instead.
+# The texts of Go's YAML parser.
 _GO_PROBLEMS = {
     "expected the node content": "did not find expected node content",
     "expected <block end>": "did not find expected key",
@@ -71,12 +71,12 @@ def _go_text(error: MarkedYAMLError) -> str:
 
 
 def _line(counted_from_zero: int) -> int:
-    """It counts from zero, and takes zero for not known."""
+    """It counts from zero, and zero means unknown."""
     return max(counted_from_zero, 1)
 
 
 class _Place:
-    """The line of a document, looked up only when there is something to complain about."""
+    """The line of a document, looked up only for an error."""
 
     def __init__(self, raw: bytes, index: int) -> None:
         self._raw = raw

@@ -19,7 +19,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class MachineConfig:
-    """Typed questions to the documents; `raw` is what was applied, byte for byte."""
+    """Typed access to the documents; `raw` is what was applied, byte for byte."""
 
     raw: bytes
     documents: tuple[Document, ...]
@@ -38,12 +38,12 @@ class MachineConfig:
 
     @property
     def unattended(self) -> bool:
-        """Whether a document of its own says how to install."""
+        """Whether a separate document configures the installation."""
         return any(True for _ in self.of_kind("UnattendedInstallConfig"))
 
     @property
     def names_whole_node(self) -> bool:
-        """Whether a document of its own lists the node's labels and taints: Talos adds none."""
+        """Whether a separate document lists the node's labels and taints: Talos adds none."""
         return any(True for _ in self.of_kind("KubeNodeConfig"))
 
     def of_kind(self, kind: str) -> Iterator[Document]:
@@ -79,7 +79,7 @@ class MachineConfig:
 
     @property
     def discovery(self) -> bool:
-        """Whether this node looks for others; a config that says nothing of it means no."""
+        """Whether this node uses discovery; the default of a config is no."""
         return bool((self.cluster.get("discovery") or {}).get("enabled"))
 
     @property
@@ -162,7 +162,7 @@ class MachineConfig:
         return not self.control_plane or bool(self.cluster.get("allowSchedulingOnControlPlanes"))
 
     def static_pod_images(self) -> dict[str, str]:
-        """Only what this config pins; Talos fills the rest with its defaults."""
+        """Only the images that this config pins; Talos uses its defaults for the rest."""
         version = self.kubelet_version
         components = {
             "kube-apiserver": "apiServer",

@@ -1,6 +1,6 @@
-"""A config of contract 1.14 as its predecessor would have said it.
+"""A config of contract 1.14 in the structure of earlier contracts.
 
-Since 1.14 most of the main document's fields stand in documents of their own. What the lab reads
+Since 1.14 most of the main document's fields are in separate documents. What the lab reads
 of them is put where it was, so that the rest of a node asks one question in one place; what the
 main document says itself counts.
 """
@@ -24,7 +24,7 @@ _SWITCHED = {"proxy": "KubeProxyConfig", "coreDNS": "KubeCoreDNSConfig"}
 
 
 class Documents:
-    """Looks documents up by kind."""
+    """Finds documents by kind."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._documents = tuple(documents)
@@ -37,7 +37,7 @@ class Documents:
 
 
 def machine(documents: Iterable[Document]) -> Document:
-    """What the main document's `machine` would hold."""
+    """What the main document's `machine` would contain."""
     found = Documents(documents)
     node, kubelet = found.one("KubeNodeConfig"), found.one("KubeletConfig")
     install = found.one("UnattendedInstallConfig")
@@ -53,7 +53,7 @@ def machine(documents: Iterable[Document]) -> Document:
 
 
 def cluster(documents: Iterable[Document]) -> Document:
-    """What the main document's `cluster` would hold."""
+    """What the main document's `cluster` would contain."""
     found = Documents(documents)
     identity, named = found.one("DiscoveryIdentityConfig"), found.one("KubeClusterConfig")
     service_account = found.one("KubeServiceAccountConfig").get("issuer") or {}

@@ -1,4 +1,4 @@
-"""The keys that a strict decoder of machine configs knows: everything else is refused.
+"""The keys that the strict decoder of machine configs accepts; all others are refused.
 
 `None` means that anything may stand below; a mapping means that only these keys may.
 """

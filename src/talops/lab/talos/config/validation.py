@@ -1,4 +1,4 @@
-"""What Talos checks in a decoded config before it accepts it, with its texts."""
+"""Talos' checks of a decoded config, with its texts."""
 
 from __future__ import annotations
 

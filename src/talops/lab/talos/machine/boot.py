@@ -1,4 +1,4 @@
-"""One boot of a node: maintenance mode, the installation, or its life as a configured node."""
+"""One boot of a node: maintenance mode, the installation, or the configured node."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class Boot:
-    """From the firmware on."""
+    """Boot from the firmware on."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
 
     async def run(self) -> None:
-        """Until the installation is done, or else for as long as the node is up."""
+        """Ends with the installation, or when the node goes down."""
         node, timing = self._node, self._node.settings.timing
         node.reborn()
         node.enter(Stage.BOOTING)
@@ -52,7 +52,7 @@ class Boot:
         await self._operate()
 
     def _image(self) -> Image | None:
-        """What the firmware finds: an installation, an image on the disk, a CD."""
+        """What the firmware boots: an installation, an image on the disk, a CD."""
         node = self._node
         installed = node.store.installation()
         if installed.staged:
@@ -127,7 +127,7 @@ class Boot:
         return image
 
     async def _operate(self) -> None:
-        """A configured node on its own disk: everything runs until power or a wish ends it."""
+        """A configured node on its own disk: runs until power-off or a request ends it."""
         node, timing = self._node, self._node.settings.timing
         async with phase(node, "config"):
             self._adopt_config()
@@ -180,7 +180,7 @@ class Boot:
 
 
 def record_installation(node: Node, image: Image, disk: str = "") -> None:
-    """What the disk holds from now on; the version before it stays known for a rollback."""
+    """The new content of the disk; the previous version stays recorded for a rollback."""
     old = node.store.installation()
     new = Installation(
         version=image.version,

@@ -1,4 +1,4 @@
-"""Why a machine that boots or runs is not ready, in Talos' names and words."""
+"""Why a machine that boots or runs is not ready, with Talos' names and texts."""
 
 from __future__ import annotations
 

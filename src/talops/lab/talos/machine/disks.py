@@ -87,7 +87,7 @@ def _device(disk: Disk, name: str, bus: str) -> BlockDevice:
 
 
 def choose(install: Mapping[str, Any], devices: list[BlockDevice]) -> BlockDevice | None:
-    """The install disk by path or by selector, the first that fits."""
+    """The install disk by path or by selector: the first match."""
     selector = install.get("diskSelector")
     for device in devices:
         if device.readonly:

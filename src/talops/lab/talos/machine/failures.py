@@ -1,4 +1,4 @@
-"""What a node may be asked to do next, and the ways in which a sequence can end badly."""
+"""The next action of a node, and the ways in which a sequence can fail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SequenceFailedError(Exception):
 
 
 class CrashedError(Exception):
-    """A kernel panic, by way of a fault."""
+    """A kernel panic, caused by a fault."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Faults that a test or a demo can put into a node: by the lab's rules, or by a small file.
+"""Faults that a test or a demo can inject into a node: by the lab's rules, or by a small file.
 
 The rules are those of `talops lab fault` and of the lab's faults.json; the file of one machine is
 `faults/<machine name or uuid>.json` in the nodes' directory, with the fields below.
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Faults:
-    """Nothing is wrong unless it is said here."""
+    """The faults of one machine; the defaults are none."""
 
-    slow_boot: float = 0.0  # seconds on top of each boot, not scaled
+    slow_boot: float = 0.0  # seconds added to each boot, not scaled
     crash_at: str = ""  # a phase of `failures.PHASES`; happens once, then the node reboots
     never_ready: bool = False
     wrong_disk: bool = False  # the disks appear under other names than expected
@@ -36,7 +36,7 @@ class Faults:
     disk_full: bool = False
 
 
-# Rule → the field above, and the key of the rule that holds its value (none: it is a yes or no).
+# Rule → the field above, and the key of the rule with its value (none: a boolean).
 _BY_RULE = {
     "talos-slow-boot": ("slow_boot", "seconds"),
     "talos-never-ready": ("never_ready", ""),
@@ -51,9 +51,9 @@ _FRESH = 0.1
 
 
 class FaultBook:
-    """All faults of a lab, kept in its directory, so that another process can set them too.
+    """All faults of a lab, stored in its directory, so that another process can set them too.
 
-    Nodes ask all the time, so the directory is looked at only every tenth of a second.
+    Nodes ask often, so the directory is read only every tenth of a second.
     """
 
     def __init__(self, directory: Path, rules: Rules | None = None) -> None:
@@ -64,7 +64,7 @@ class FaultBook:
         self._looked = 0.0
 
     def of(self, *names: str) -> Faults:
-        """The faults of a machine by any of its names; the first that is known counts."""
+        """The faults of a machine by any of its names; the first known name counts."""
         if time.monotonic() - self._looked > _FRESH:
             self._read()
         found = next((self._known[name] for name in names if name in self._known), None)
@@ -84,7 +84,7 @@ class FaultBook:
         self._read()
 
     def crashes(self, phase: str, *names: str) -> bool:
-        """Whether the machine panics here and now; the fault is spent by that."""
+        """Whether the machine panics now; this uses up the fault."""
         own = next((name for name in names if name in self._known), None)
         if own is not None and self._known[own].crash_at == phase:
             self.set(own, dataclasses.replace(self._known[own], crash_at=""))
@@ -112,7 +112,7 @@ def _ruled(rules: Rules, names: tuple[str, ...]) -> Faults:
 def _parse(path: Path) -> Faults:
     try:
         return Faults(**json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:  # taken back at this very moment
+    except FileNotFoundError:  # removed right now
         return NONE
     except (TypeError, ValueError) as error:
         names = ", ".join(field.name for field in dataclasses.fields(Faults))

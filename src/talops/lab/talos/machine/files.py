@@ -1,4 +1,4 @@
-"""The few files and directories of a node that clients look at."""
+"""The files and directories of a node that clients read."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ _FILES: Mapping[str, Callable[[Node], bytes | None]] = {
 
 
 def tree(node: Node) -> dict[str, Entry]:
-    """Everything that there is, by path."""
+    """All files, by path."""
     directories = list(_DIRECTORIES)
     if node.config is not None and node.config.control_plane:
         directories += [ETCD, *([f"{ETCD}/member"] if node.control_plane.has_data else [])]
@@ -122,7 +122,7 @@ def tree(node: Node) -> dict[str, Entry]:
 
 
 def below(node: Node, root: str, depth: int) -> list[Entry] | None:
-    """The entry itself and what lies up to `depth` levels below; None: there is no such path."""
+    """The entry itself and those up to `depth` levels below; None: the path does not exist."""
     every = tree(node)
     start = every.get(root.rstrip("/") or "/")
     if start is None:
@@ -138,7 +138,7 @@ def below(node: Node, root: str, depth: int) -> list[Entry] | None:
 
 
 def archived(node: Node, root: str) -> bytes | None:
-    """What lies below a path as a compressed tar with names below it; None: there is no such path.
+    """The files below a path as a compressed tar with relative names; None: it does not exist.
 
     A path that is a file itself keeps its name.
     """

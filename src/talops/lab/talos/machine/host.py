@@ -1,4 +1,4 @@
-"""The lab's machines: power on, power off, and the small things that go on between nodes."""
+"""The lab's machines: power on, power off, and the background work between nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from talops.lab.talos.machine.settings import LabSettings
 
 _TICK = 0.5
-# A call that a dying node has begun is finished, and may still say that the node is well.
+# A call that a stopping node has started ends, and may still report the node as healthy.
 _LAST_CALLS = 10.0
 
 
@@ -45,7 +45,7 @@ class TalosHost:
         make_private_directory(settings.directory)
 
     async def power_on(self, machine: Machine) -> None:
-        """A machine that is on already stays as it is."""
+        """A running machine stays unchanged."""
         if machine.uuid in self._lives and self._lives[machine.uuid].alive:
             return
         node = Node(machine, self.settings, self.fabric, self.faults)
@@ -73,7 +73,7 @@ class TalosHost:
         MachineStore(machine_directory(self.settings, uuid)).destroy()
 
     async def close(self) -> None:
-        """End everything; disks stay for the next power-on."""
+        """Stop everything; disks stay for the next power-on."""
         if self._ticker is not None:
             self._ticker.cancel()
             await asyncio.gather(self._ticker, return_exceptions=True)
@@ -83,7 +83,7 @@ class TalosHost:
         await self.fabric.close()
 
     def node(self, name: str) -> Node | None:
-        """By machine name or uuid, for those who watch a lab from inside."""
+        """By machine name or uuid, for tests that observe a lab from inside."""
         for node in self.fabric.nodes():
             if name in {node.machine.uuid, node.machine.name}:
                 return node
@@ -145,12 +145,12 @@ class TalosHost:
             try:
                 await mark_unknown(api, name)
             except TalopsError:
-                continue  # Kubernetes is away itself; the next tick tries again
+                continue  # Kubernetes itself is down; the next tick retries
             self._marked.setdefault((cluster, name), now)
             self._contradict(cluster, name)
 
     def _contradict(self, cluster: str, name: str) -> None:
-        """A kubelet that came back in that very moment must say so again."""
+        """A kubelet that came back meanwhile must post its status again."""
         for node in self.fabric.nodes():
             same = node.config is not None and node.config.cluster_id == cluster
             if same and node.hostname == name and _posts(node):
@@ -158,6 +158,6 @@ class TalosHost:
 
 
 def _posts(node: Node) -> bool:
-    """Whether a kubelet posts its status, be it a good one or not."""
+    """Whether a kubelet posts its status, healthy or not."""
     told = node.registration
     return not node.apid.cut_off and (told.ready or (node.faults.never_ready and told.renewed > 0))

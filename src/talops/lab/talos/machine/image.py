@@ -1,6 +1,6 @@
-"""Which Talos an image file holds.
+"""Which Talos an image file contains.
 
-The lab's own images begin with one JSON line that says so (`version`, `schematic`); any other file
+The lab's own images start with one JSON line that says so (`version`, `schematic`); any other file
 is judged by its name, as the Image Factory names it.
 """
 
@@ -32,7 +32,7 @@ class Image:
 
 
 def boot_image(machine: Machine, default_version: str, *, blank: bool = False) -> Image | None:
-    """A disk that holds an OS comes before the CD; None is "no bootable device"."""
+    """A disk with an OS comes before the CD; None means "no bootable device"."""
     for disk in machine.disks:
         if disk.image is not None and not blank:
             return _read(disk.image, default_version, on_disk=True)
@@ -42,7 +42,7 @@ def boot_image(machine: Machine, default_version: str, *, blank: bool = False) -
 
 
 def installer_image(reference: str) -> Image | None:
-    """What an installer reference puts on the disk; None if it names no version."""
+    """What an installer reference installs on the disk; None if it names no version."""
     version, schematic = _VERSION.search(reference), _SCHEMATIC.search(reference)
     if version is None:
         return None

@@ -1,4 +1,4 @@
-"""What a node says about itself: kernel messages, service logs, events."""
+"""The output of a node: kernel messages, service logs, events."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _PARTS = ("controller-runtime", "dns-resolve-cache")
 
 
 class Journal:
-    """Lost at power-off, as on a machine whose logs live in memory."""
+    """Lost at power-off, as on a machine with logs in memory."""
 
     def __init__(self) -> None:
         self._born = time.monotonic()
         self.kernel: Feed[str] = Feed(_LINES)
         self.events: Feed[tuple[float, machine_pb2.Event]] = Feed(_EVENTS)
-        # Parts of machined that are no services have logs from the start.
+        # Parts of machined that are not services have logs from the start.
         self.logs: dict[str, Feed[str]] = {name: Feed(_LINES) for name in _PARTS}
 
     def kmsg(self, text: str) -> None:
@@ -58,7 +58,7 @@ class Journal:
         self.kmsg(f"{name} sequence: {f'failed: {error}' if error else _verb(start=start)}")
 
     def task(self, name: str, *, actor: str = "") -> None:
-        """`talosctl reset` and `shutdown` wait for the task stopAllServices, by this very name."""
+        """`talosctl reset` and `shutdown` wait for the task stopAllServices by name."""
         kind = machine_pb2.TaskEvent
         self.event(kind(task=name, action=kind.START), actor)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from talops.lab.talos.machine.node import Node
 
 
-# Watchers hear about the end before their connections go, however fast a lab runs.
+# Watchers get the end event before their connections close, however fast a lab runs.
 _LAST_WORDS = 0.05
 
 
@@ -38,7 +38,7 @@ class Life:
         self._task.add_done_callback(_complain)
 
     def ask(self, wish: Wish) -> bool:
-        """False if the node is already on its way somewhere."""
+        """False if another action is already in progress."""
         if self._wish is None or self._wish.done():
             return False
         self._wish.set_result(wish)
@@ -136,7 +136,7 @@ class Life:
                 store.wipe_disk()
 
     async def _halt(self, *, grace: float) -> None:
-        """Everything that runs on this machine ends."""
+        """Stop everything that runs on this machine."""
         node = self._node
         await node.apid.close()
         await node.control_plane.stop(grace=grace)
@@ -145,7 +145,7 @@ class Life:
 
 
 def _complain(task: asyncio.Task[None]) -> None:
-    """A node that ends by a mistake in the lab must not look like one without power."""
+    """A node that ends because of a bug in the lab must not look powered off."""
     if not task.cancelled() and (error := task.exception()) is not None:
         task.get_loop().call_exception_handler(
             {"message": f"{task.get_name()} ended", "exception": error, "task": task}

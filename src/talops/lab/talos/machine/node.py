@@ -1,4 +1,4 @@
-"""One node: its parts and its present state. What happens to it over time stands in `life`."""
+"""One node: its parts and its present state; `life` is its life cycle."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Node:
         self.boot_id = ""
         self.booted_at = 0.0
         self.bootstrap_allowed = False
-        self.reboots_for_config = False  # an applied config makes it reboot, and takes no other
+        self.reboots_for_config = False  # an applied config reboots it; it accepts no other config
         self.rollback: asyncio.TimerHandle | None = None
-        # Those that this boot made for its own programs, by what they are for.
+        # The certificates that this boot created for its own programs, by purpose.
         self.certificates: dict[str, KeyPair] = {}
         self.ask: Callable[[Wish], bool] = lambda _: False
         self._publishing = False
@@ -79,7 +79,7 @@ class Node:
 
     @property
     def hostname(self) -> str:
-        """Without a configured name Talos makes a stable one from the machine's identity."""
+        """Without a configured name Talos derives a stable one from the machine's identity."""
         if self.config is not None and self.config.hostname:
             return self.config.hostname
         return f"talos-{self.machine.uuid.replace('-', '')[:3]}-{self.machine.uuid[-3:]}"
@@ -98,7 +98,7 @@ class Node:
 
     @property
     def discovers(self) -> bool:
-        """Whether this node hears of others by the discovery service."""
+        """Whether this node finds others by the discovery service."""
         config = self.config
         return config is not None and config.discovery_service and self.settings.discovery
 
@@ -159,12 +159,12 @@ class Node:
         self.resources.replace(owned(found, self.minor) for found in describe(self))
 
     def keep(self, task: asyncio.Task[None]) -> None:
-        """Hold a reference until the task is done, which asyncio itself does not."""
+        """Keep a reference until the task is done, because asyncio does not."""
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def announce(self) -> None:
-        """Tell the other nodes of the cluster about this one."""
+        """Announce this node to the other nodes of the cluster."""
         if self.config is not None and self.discovers:
             self.fabric.discovery(self.config.cluster_id).put(owned(member(self), self.minor))
 

@@ -1,4 +1,4 @@
-"""The steps of a sequence: announced, timed, and places where a fault can strike."""
+"""The steps of a sequence: announced, timed, and open to faults."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Service:
 
     @property
     def pid(self) -> int:
-        """The same at each look; machined is the first."""
+        """In a stable order; machined is the first."""
         return 1 if self.id == "machined" else 100 + zlib.crc32(self.id.encode()) % 4000
 
     def info(self) -> machine_pb2.ServiceInfo:

@@ -1,4 +1,4 @@
-"""How a lab's nodes behave: where they keep things, how long things take, which tools they run."""
+"""Settings of a lab's nodes: directories, durations, tools."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Gives the path of `etcd` or `kube-apiserver`, when a control plane first needs it.
+# Returns the path of `etcd` or `kube-apiserver` when a control plane first needs it.
 Tools = Callable[[str], Awaitable[Path]]
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds as on modest hardware, times `scale`: 1 is lifelike, 0 is as fast as it goes."""
+    """Seconds as on modest hardware, times `scale`: 1 is realistic, 0 is as fast as possible."""
 
     scale: float = 1.0
     firmware: float = 6.0
@@ -31,7 +31,7 @@ class Timing:
     panic: float = 10.0  # until a crashed or failed node boots again
     swap: tuple[float, float] = (0.06, 0.2)  # not scaled: from first config to new certificate
     authoriser: float = 0.1  # not scaled: how long callers are still readers after that
-    lease: float = 10.0  # not scaled: a lease means the same in any lab
+    lease: float = 10.0  # not scaled: leases are the same in every lab
     grace: float = 40.0  # not scaled: until a silent kubelet makes its node Unknown
 
     def of(self, seconds: float) -> float:

@@ -1,4 +1,4 @@
-"""What survives on a machine's disks: the installation, the config, etcd's data."""
+"""What stays on a machine's disks: the installation, the config, etcd's data."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class MachineStore:
         write_atomic(self._config, raw, mode=PRIVATE)
 
     def pulled(self) -> dict[str, int]:
-        """Images that somebody had it pull, and the namespace of each."""
+        """Images that clients pulled to it, and the namespace of each."""
         try:
             return dict(json.loads(self._images.read_text(encoding="utf-8")))
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What real nodes have in resources that follow from little: defaults, lists, copies of secrets.
+"""The content of resources with few inputs: defaults, lists, copies of secrets.
 
 The templates were recorded; `${…}` stands for what differs between nodes. They are filled in on
 read, so that they cost nothing in a lab of many nodes.
@@ -28,7 +28,7 @@ _CONTROL_PLANE, _WORKER, _MAINTENANCE = "cwm"
 
 @dataclass(frozen=True)
 class Template:
-    """`on` says which nodes have it: control planes, workers, those in maintenance."""
+    """`on` says which nodes have it: control planes, workers, nodes in maintenance mode."""
 
     on: str
     id: str

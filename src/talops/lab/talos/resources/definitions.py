@@ -39,7 +39,7 @@ class Definition:
 
 @functools.cache
 def known(minor: int) -> Mapping[str, Definition]:
-    """By type. Later entries of the file take the place of earlier ones."""
+    """By type. Later entries of the file replace earlier ones."""
     found = {}
     for entry in read_data("definitions.json")["definitions"]:
         if entry.get("since", 0) <= minor:
@@ -59,7 +59,7 @@ def known(minor: int) -> Mapping[str, Definition]:
 
 
 def owned(found: Item, minor: int) -> Item:
-    """With the controller that makes such resources on a real node."""
+    """With the controller that creates such resources on a real node."""
     definition = known(minor).get(found.type)
     if definition is None or found.owner or not definition.owner:
         return found
@@ -68,7 +68,7 @@ def owned(found: Item, minor: int) -> Item:
 
 @functools.cache
 def meta(minor: int) -> ResourceStore:
-    """The same for every node of a version: the look-up that comes before each `get`."""
+    """The same for every node of a version; clients read it before each `get`."""
     store = ResourceStore()
     for definition in known(minor).values():
         spec = _spec(definition)

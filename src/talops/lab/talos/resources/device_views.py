@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from talops.lab.talos.machine.node import Node
 
-# EPHEMERAL has what the others (and the boot partition, counted with META) leave.
+# EPHEMERAL takes the rest of the disk; the boot partition is counted with META.
 _VOLUMES = {"META": 2**30, "STATE": 100 * 2**20}
-# Since 1.14 what lies on EPHEMERAL are volumes that may get a place of their own.
+# Since 1.14 directories on EPHEMERAL are volumes that may be separate partitions.
 _PROMOTABLE = {
     "ETCD": ("/var/lib/etcd", "system_u:object_r:etcd_data_t:s0"),
     "CRI": ("/var/lib/containerd", "system_u:object_r:containerd_state_t:s0"),
@@ -67,7 +67,7 @@ def disks(node: Node) -> Iterator[Item]:
 
 
 def _volumes(node: Node) -> Iterator[Item]:
-    """The partitions of the system disk; a node that has none yet misses them."""
+    """The partitions of the system disk; they are missing before the installation."""
     system = node.store.installation().disk
     if not system:
         for label in ("META", "STATE"):

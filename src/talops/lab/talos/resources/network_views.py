@@ -20,7 +20,7 @@ PREFIX = 24
 _ETHER, _UP, _INET4, _PERMANENT = 1, 6, 2, 0x80
 _FLAGS = 0x11043  # up, broadcast, running, multicast, lower up
 _UNKNOWN = 255
-_NO_SPEED = 2**32 - 1  # what virtio says
+_NO_SPEED = 2**32 - 1  # the values of virtio
 _VIEWS = ("current", "routed", "accumulative")
 
 
@@ -113,7 +113,7 @@ def _address(address: str) -> Item:
 
 
 def _node_addresses(node: Node) -> Iterator[Item]:
-    """A configured node also knows which of its addresses belong to Kubernetes: none here."""
+    """A configured node also lists its Kubernetes addresses: none here."""
     every = node.addresses
     yield _list_of("default", every[:1])
     for view in _VIEWS:

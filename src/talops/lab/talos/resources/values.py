@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _PREFIX = 24
 _SIGNERS = {"etcd": ("etcd", "ca"), "k8s": ("ca",), "aggregator": ("aggregatorCA",)}
-# Certificates that a node makes for itself, and which authority signs them.
+# Certificates that a node creates, and the authority that signs each.
 _LEAFS = {
     "api_server": "k8s",
     "api_server_kubelet_client": "k8s",
@@ -98,7 +98,7 @@ class Values:
         return config.os_ca if name == "os" else config.authority(*_SIGNERS[name])
 
     def _leaf(self, name: str) -> KeyPair:
-        """Made once per boot; what apid shows is what it shows."""
+        """Created once per boot; apid shows the same one."""
         apid = self.node.apid
         if name == "ca":
             return apid.throwaway
