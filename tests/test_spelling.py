@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +23,17 @@ CODE = re.compile(
 )
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?", re.IGNORECASE)
 SHORTEST = 3
-# Other strings of Python files may be keys, queries and protocols: only sentences are read.
+# Strings of Python files that are prose even if they are a single word.
 PROSE = {"error", "hint", "help", "docstring", "comment"}
-# The wire of others, in the words of others.
-FOREIGN = ("src/talops/lab/proxmox/", "src/talops/lab/talos/", "src/talops/machineconfig/schema/")
+# Queries of databases, and files that list names of Proxmox and Talos: no sentence of ours.
+QUERY = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|WITH|DROP|ALTER|PRAGMA)\b")
+NAMES = {
+    "src/talops/lab/proxmox/storage/config.py",
+    "src/talops/lab/proxmox/vm/params.py",
+    "src/talops/lab/talos/config/known_keys.py",
+}
+# Of a template or a script: its comments, and its quoted strings with more than one word.
+QUOTED = re.compile(r"#+\s.*|\"[^\"]* [^\"]*\"")
 
 
 @cache
@@ -40,23 +48,29 @@ def words() -> list[str]:
 
 
 def prose(texts: Iterable[Text]) -> list[Text]:
-    """Without code: fenced blocks of pages, and strings that are no sentence."""
+    """What a reader reads: pages without fenced code, and strings that are not just a name."""
     kept, fenced = [], False
     for text in texts:
-        if text.kind == "page":
+        if text.path.endswith(".md"):
             if text.text.lstrip().startswith("```"):
                 fenced = not fenced
-            if text.path.endswith(".md") and not fenced:
+            if not fenced:
                 kept.append(text)
-        elif text.kind in PROSE or (sentence(text.text) and not text.path.startswith(FOREIGN)):
+        elif text.kind == "page":
+            kept.append(replace(text, text=_shown(text)))
+        elif text.kind in PROSE or sentence(text):
             kept.append(text)
     return kept
 
 
-def sentence(text: str) -> bool:
-    """At least three words, and hardly anything else."""
-    plain = re.findall(r"\b[a-z]{2,}\b", CODE.sub(" ", text))
-    return len(plain) >= 3 and len(plain) > len(text.split()) * 0.7
+def _shown(text: Text) -> str:
+    """The prose of one line of a template or a script."""
+    return text.text if ".html" in text.path else " ".join(QUOTED.findall(text.text))
+
+
+def sentence(text: Text) -> bool:
+    """Other strings may be keys or types: a text of two words is neither."""
+    return " " in text.text.strip() and text.path not in NAMES and not QUERY.match(text.text)
 
 
 def misspelt(texts: Iterable[Text]) -> list[str]:
@@ -70,7 +84,7 @@ def misspelt(texts: Iterable[Text]) -> list[str]:
 
 
 def test_texts_are_spelt_right() -> None:
-    """Errors, hints, helps, docstrings, comments, sentences and pages of all rooms."""
+    """Every string of two words, help, docstring, comment, template and page of all rooms."""
     texts = collect()
     assert len(prose(texts)) > 5000, "most texts are missed"
     assert misspelt(texts) == [], "correct them, or add a word of our field to tests/words.txt"
@@ -80,6 +94,7 @@ def test_planted_mistakes_are_found() -> None:
     """In each kind of text, but not in code."""
     module = (
         '"""Recieve it."""\n# an occured erorr\nraise E("the state is seperate", hint="adress")\n'
+        'echo(f"{name} destoyed")\nquery = "SELECT lineage FROM tabel"\n'
     )
     assert misspelt(texts_of("x.py", module)) == [
         "x.py:1: recieve",
@@ -87,9 +102,18 @@ def test_planted_mistakes_are_found() -> None:
         "x.py:2: occured",
         "x.py:3: adress",
         "x.py:3: seperate",
+        "x.py:4: destoyed",
     ]
     page = "Run `tlaops` in wich place\n```\ntlaops up\n```\nuntill https://exmaple.test\n"
     assert misspelt(texts_of("page.md", page)) == ["page.md:1: wich", "page.md:5: untill"]
+    template = 'resource = "foobaz" # a tempalte\nerror_message = "does not exsit"\n'
+    assert misspelt(texts_of("main.tf.j2", template)) == [
+        "main.tf.j2:1: tempalte",
+        "main.tf.j2:2: exsit",
+    ]
+    assert misspelt(texts_of("report.html.j2", "<p class=x>No chnages</p>\n")) == [
+        "report.html.j2:1: chnages"
+    ]
 
 
 def test_words_are_sorted_and_needed() -> None:
