@@ -27,7 +27,15 @@ SOUND = Device("pve", "0000:01:00.1", "10de:1aef", 14, "040300", "Audio")
 DISK = Device("pve", "0000:02:00.0", "144d:a808", 14, "010802", "NVMe")
 BUS = Device("pve", "0000:00:01.0", "8086:1901", 14, "060400", "PCIe port")
 OTHER = Guest(500, "other", "pve", running=True, template=False, memory=4 * GIB, cores=2)
-OURS = Guest(111, "demo-cp-1", "pve", running=True, template=False, tags=frozenset({"demo"}))
+OURS = Guest(
+    111,
+    "demo-cp-1",
+    "pve",
+    running=True,
+    template=False,
+    tags=frozenset({"demo"}),
+    macs=frozenset({"BC:24:11:00:00:01"}),
+)
 MAPPING = PciMapping("gpu0", (("pve", "0000:01:00.0", "10de:2204"),))
 MARK = Mark("v1.13.9", SCHEMATIC, "nocloud", secureboot=False, source="image")
 BASE = Guest(

@@ -62,8 +62,10 @@ def test_our_own_vms_are_no_collision_and_take_no_new_room() -> None:
 def test_a_vm_that_an_earlier_run_began_is_ours(name: str) -> None:
     """It has no tags and maybe not even its name yet; nobody else's VM passes for it."""
     begun = replace(P, vms=tuple(replace(vm, begun=True) for vm in P.vms))
-    half = replace(OURS, name=name, tags=frozenset())
+    half = replace(OURS, name=name, tags=frozenset(), macs=frozenset(), running=False)
     assert findings(begun, facts(begun, guests=(half,))) == []
+    runs = replace(half, running=True)
+    assert findings(begun, facts(begun, guests=(runs,))) != [], "a VM starts when it has all"
     other = replace(half, name="somebody-elses")
     assert "vmid" in [f.rule for f in findings(begun, facts(begun, guests=(other,)))]
 

@@ -80,7 +80,7 @@ COLLISIONS: list[Row] = [
         "leftover",
         "error",
         "does not carry the tag demo",
-        "talops infra import",
+        "give it the tag and the MAC of demo-cp-1",
     ),
     (P, {"hidden_ids": frozenset({111})}, "vmid", "error", "may not see", "VM.Audit"),
     (

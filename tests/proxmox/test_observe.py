@@ -104,7 +104,15 @@ async def test_collisions_are_read_from_what_is_there(lab: Lab, root: Client) ->
 async def test_our_vm_is_recognised(lab: Lab, root: Client) -> None:
     """The provider gives it the cluster's tag."""
     await tasks.run(
-        root, "POST", "nodes/pve/qemu", {"vmid": 111, "name": "demo-cp-1", "tags": "demo;talos"}
+        root,
+        "POST",
+        "nodes/pve/qemu",
+        {
+            "vmid": 111,
+            "name": "demo-cp-1",
+            "tags": "demo;talos",
+            "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0",
+        },
     )
     assert await rules(lab.access()) == []
 

@@ -14,7 +14,9 @@ from talops.pipeline.stage import Seen
 from talops.site.fleet import Configured, Silent, Waiting
 from talops.stages import reset_one
 from talops.stages.reset_nodes import ResetChange
-from talops.stages.reset_one import Etcd, Facts, ResetOne, objection
+from talops.stages.reset_one import Facts, ResetOne
+from talops.talos.membership import Etcd
+from talops.talos.membership import objection_to_leave as objection
 
 CLUSTER = load(Path(__file__).parent.parent.parent / "examples" / "ha").require()
 RUNNING = Configured("config", None)

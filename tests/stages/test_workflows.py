@@ -69,7 +69,7 @@ def test_recover(site: Site) -> None:
 def test_down(site: Site) -> None:
     """Without Proxmox there is nothing to destroy."""
     nothing: Any = None
-    flags = {"force": False, "every_layer": False, "keep_state": False}
+    flags: Any = {"force": False, "every_layer": False, "keep_state": False}
     stages = down.down(site, RECORDER, nothing, **flags)
     assert names(stages) == ["reset", "destroy", "forget", "leftovers"]
     assert names(down.down(bare(site), RECORDER, nothing, **flags)) == ["reset", "forget"]

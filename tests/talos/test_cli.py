@@ -232,8 +232,15 @@ async def test_changes_need_named_nodes(talops: Any, node: FakeNode, command: st
     assert (code, "--nodes" in err, node.asked) == (1, True, [])
 
 
+def worker(node: FakeNode) -> None:
+    """It runs no etcd that somebody would have to ask."""
+    services = [pb.ServiceInfo(id="kubelet", state="Running")]
+    node.on("ServiceList", pb.ServiceListResponse(messages=[pb.ServiceList(services=services)]))
+
+
 async def test_reset_asks(talops: Any, node: FakeNode) -> None:
     """Nobody to ask and no --yes: nothing is wiped."""
+    worker(node)
     endpoint = f"127.0.0.1:{node.port}"
     code, _, err = await talops("reset", "-n", endpoint)
     assert (code, "--yes" in err, node.asked) == (1, True, [])
@@ -258,6 +265,7 @@ async def test_reboot_waits(talops: Any, node: FakeNode) -> None:
     async def boot_id(_: Any, __: Any) -> Any:
         return data(b"old\n" if len(node.requests("Read")) <= 2 else b"new\n")
 
+    worker(node)
     node.on("Read", boot_id)
     node.on("Get", running())
     node.on("Version", pb.VersionResponse(messages=[VERSION]))

@@ -30,7 +30,7 @@ from talops.render.tree import render
 from talops.site.host_wanted import wanted
 from talops.site.layer_access import layer_applier
 from talops.site.template_recipe import recipes
-from talops.tofu.apply import Conduct
+from talops.tofu.conduct import Conduct
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:

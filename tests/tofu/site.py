@@ -12,7 +12,7 @@ from talops.inventory.load import load
 from talops.lab.sample import LabInventory
 from talops.render.tree import render
 from talops.site.layer_access import layer_applier
-from talops.tofu.apply import Conduct
+from talops.tofu.conduct import Conduct
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:

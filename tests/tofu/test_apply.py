@@ -9,7 +9,8 @@ import pytest
 from tests.tofu.world import World, address, node
 
 from talops.errors import DifferencesFoundError, TalopsError
-from talops.tofu.apply import Applier, Conduct
+from talops.tofu.apply import Applier
+from talops.tofu.conduct import Conduct
 from talops.tofu.diary import Diary
 from talops.tofu.errors import TofuError
 from talops.tofu.events import BatchStarted, PlanJudged, Retrying

@@ -46,6 +46,7 @@ def proxmox() -> Iterator[str]:
         "/api2/json/cluster/resources?type=vm": rows,
         "/api2/json/nodes/pve2/qemu/101/config": CONFIG,
         "/api2/json/nodes/pve2/qemu/103/config": {"name": "w-1"},
+        "/api2/json/nodes/pve2/qemu/103/status/current": {"status": "stopped"},
     }
     gone = "/api2/json/nodes/pve2/qemu/104/config"
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from talops.cli.options import Directory, Format, Output
+from talops.cli.options import AllowDestroy, Directory, Format, Output
 from talops.errors import TalopsError
 
 
@@ -32,6 +32,7 @@ def down(
     keep_state: Annotated[
         bool, typer.Option("--keep-state", help="Keep the empty local state files.")
     ] = False,
+    allow_destroy: AllowDestroy = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be destroyed; exit 2 if anything.")
     ] = False,
@@ -65,6 +66,7 @@ def down(
                 force=force,
                 every_layer=all_layers,
                 keep_state=keep_state,
+                allow_destroy=frozenset(allow_destroy or ()),
             ),
             selection=ALL,
             confirm=named(

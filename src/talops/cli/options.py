@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from talops.tofu.policy import Policy
 
 
 class Format(StrEnum):
@@ -41,6 +44,22 @@ AllowReplace = Annotated[
         "--allow-replace", metavar="NAME", help="Allow this VM to be replaced; repeatable."
     ),
 ]
+AllowDisconnect = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-disconnect",
+        metavar="NAME",
+        help="Allow this VM or host bridge to lose its network; repeatable.",
+    ),
+]
+AllowUnhealthyEtcd = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-unhealthy-etcd",
+        metavar="NAME",
+        help="Stop this control plane even if etcd is not healthy; repeatable.",
+    ),
+]
 AllowDestroy = Annotated[
     list[str] | None,
     typer.Option(
@@ -49,3 +68,23 @@ AllowDestroy = Annotated[
         help="Allow this VM or one of its disks to be destroyed; repeatable.",
     ),
 ]
+
+
+def allowing(
+    replace: list[str] | None,
+    destroy: list[str] | None,
+    disconnect: list[str] | None,
+    unhealthy_etcd: list[str] | None,
+    *,
+    everything: bool = False,
+) -> Policy:
+    """The policy of these options."""
+    from talops.tofu.policy import Policy
+
+    return Policy(
+        allow_replace=frozenset(replace or ()),
+        allow_destroy=frozenset(destroy or ()),
+        allow_disconnect=frozenset(disconnect or ()),
+        allow_unhealthy_etcd=frozenset(unhealthy_etcd or ()),
+        everything=everything,
+    )

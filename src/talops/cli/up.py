@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from talops.cli.options import AllowDestroy, AllowReplace, Directory, Format, Output, Yes
+from talops.cli.options import (
+    AllowDestroy,
+    AllowDisconnect,
+    AllowReplace,
+    AllowUnhealthyEtcd,
+    Directory,
+    Format,
+    Output,
+    Yes,
+    allowing,
+)
 from talops.errors import TalopsError
 
 # Which stages
@@ -56,6 +66,8 @@ def up(
     max_parallel: MaxParallel = 10,
     allow_replace: AllowReplace = None,
     allow_destroy: AllowDestroy = None,
+    allow_disconnect: AllowDisconnect = None,
+    allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     output: Output = Format.TEXT,
 ) -> None:
     """Create or update the cluster to match the inventory; safe to repeat."""
@@ -64,7 +76,6 @@ def up(
     from talops.cli.running import Job, afterwards, run_job
     from talops.cli.site import site_of
     from talops.pipeline.selection import Selection
-    from talops.tofu.policy import Policy
     from talops.workflows import up as workflow
 
     assert directory is not None
@@ -76,7 +87,7 @@ def up(
         "provision" if terraform_only else last,
         tuple(skip or ()),
     )
-    policy = Policy(frozenset(allow_replace or ()), frozenset(allow_destroy or ()))
+    policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     site = site_of(directory, _pattern(nodes))
     run_job(
         Job(

@@ -14,6 +14,8 @@ from talops.redaction import Redactor
 VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(-(?:alpha|beta|rc)\.\d+)?")
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+FINGERPRINT = re.compile(r"[A-Za-z0-9+/]{43}=")
 BDF = re.compile(r"(?:([0-9a-f]{4}):)?([0-9a-f]{2}):([0-1][0-9a-f])(?:\.([0-7]))?", re.IGNORECASE)
 MAPPING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
 TOKEN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]+")
@@ -121,6 +123,28 @@ def _mac(value: Any) -> str:
             "mac", f"{text} is not the address of a NIC", "write the MAC address of the NIC"
         )
     return text.upper()
+
+
+def _uuid(value: Any) -> str:
+    text = _text(value, "4c4c4544-0051-3010-8052-b4c04f564231")
+    if not UUID.fullmatch(text) or not text.replace("-", "").strip("0fF"):
+        raise refuse(
+            "uuid",
+            f"{text!r} is not a system UUID",
+            "copy it from the node: talops talos get systeminformation --insecure --nodes ADDRESS",
+        )
+    return text.lower()
+
+
+def _fingerprint(value: Any) -> str:
+    text = _text(value, "the base64 of a SHA-256")
+    if not FINGERPRINT.fullmatch(text):
+        raise refuse(
+            "fingerprint",
+            f"{text!r} is not a fingerprint: 43 characters of base64 and one =",
+            "copy it from the console of the node, or from the message of talops up",
+        )
+    return text
 
 
 def _schematic(value: Any) -> str:
@@ -271,6 +295,8 @@ Network = Annotated[IPv4Network, BeforeValidator(_network, json_schema_input_typ
 Version = Annotated[str, BeforeValidator(_version, json_schema_input_type=str)]
 DnsLabel = Annotated[str, BeforeValidator(_dns_label, json_schema_input_type=str)]
 Mac = Annotated[str, BeforeValidator(_mac, json_schema_input_type=str)]
+Uuid = Annotated[str, BeforeValidator(_uuid, json_schema_input_type=str)]
+Fingerprint = Annotated[str, BeforeValidator(_fingerprint, json_schema_input_type=str)]
 Schematic = Annotated[str, BeforeValidator(_schematic, json_schema_input_type=str)]
 Gpu = Annotated[str, BeforeValidator(_gpu, json_schema_input_type=str)]
 TokenName = Annotated[str, BeforeValidator(_token_name, json_schema_input_type=str)]

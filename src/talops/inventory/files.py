@@ -10,6 +10,7 @@ from talops.inventory.fields import (
     Address,
     Count,
     DnsLabel,
+    Fingerprint,
     Gibibytes,
     Gpu,
     Mac,
@@ -21,6 +22,7 @@ from talops.inventory.fields import (
     Taint,
     Text,
     Url,
+    Uuid,
     Version,
     VlanTag,
     VmId,
@@ -176,6 +178,15 @@ class NodeFile(Section):
     labels: dict[str, Text] | None = Field(None, description="Kubernetes labels.")
     taints: list[Taint] | None = Field(None, description="Kubernetes taints, key=value:Effect.")
     patches: list[Patch] | None = Field(None, description="Machine config patches.")
+    uuid: Uuid | None = Field(
+        None, description="System UUID of the machine; without a VM it proves which machine it is."
+    )
+    fingerprint: Fingerprint | None = Field(
+        None, description="Key of the node in maintenance mode, as its console shows it."
+    )
+    protected: bool | None = Field(
+        None, description="true: no command destroys, replaces or resets this node."
+    )
     vm_id: VmId | None = Field(None, description="VMID.")
     vm_cores: Count | None = Field(None, description="Cores per socket.")
     vm_sockets: Count | None = Field(None, description="CPU sockets.")

@@ -170,6 +170,9 @@ class Node:
     patches: tuple[str | dict[str, Any], ...]
     vm: Vm | None
     index: int = field(compare=False)  # position in nodes.yaml
+    uuid: str | None = None
+    fingerprint: str | None = None
+    protected: bool = False
 
     @property
     def role(self) -> str:

@@ -285,6 +285,9 @@ def _node(file: ClusterFile, node: NodeFile, index: int) -> Node:
         patches=tuple(node.patches or ()),
         vm=_vm(file, node) if on_proxmox(file) else None,
         index=index,
+        uuid=node.uuid,
+        fingerprint=node.fingerprint,
+        protected=bool(node.protected),
     )
 
 

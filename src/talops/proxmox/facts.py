@@ -81,6 +81,7 @@ class Guest:
     devices: tuple[str, ...] = ()  # mapping names or PCI paths
     description: str = ""
     efi_disk: bool = False
+    uuid: str = ""  # of the SMBIOS tables, in lower case
     lock: str = ""  # "create" until a new one has its disks and its name
 
 

@@ -82,6 +82,7 @@ def _guest(row: dict[str, Any], config: dict[str, Any]) -> Guest:
         devices=tuple(_devices(config)),
         description=str(config.get("description", "")),
         efi_disk="efidisk0" in config,
+        uuid=parse(str(config.get("smbios1", "")), "uuid").get("uuid", "").lower(),
         lock=str(config.get("lock", "")),
     )
 

@@ -26,6 +26,7 @@ class WantedVm:
     where: str = ""  # file:line of the inventory
     cluster_tag: str = ""  # a VM with this name and this tag is ours
     begun: bool = False  # an earlier run started to create it and did not finish
+    recorded: bool = False  # the state has it, even if its tags or MAC changed since
 
 
 @dataclass(frozen=True)

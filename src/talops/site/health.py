@@ -27,10 +27,12 @@ async def wait_healthy(
     control_planes: Sequence[Node],
     limits: Limits,
     report: Report,
+    *,
+    whole: bool = True,
 ) -> None:
-    """Every one of `nodes` answers and is ready; after a control plane also etcd is whole."""
+    """Every one of `nodes` answers and is ready; after a control plane also etcd is `whole`."""
     await asyncio.gather(*(_back(fleet, node, limits, report) for node in nodes))
-    if any(node.controller for node in nodes):
+    if whole and any(node.controller for node in nodes):
         await _etcd_whole(fleet, control_planes, limits, report)
 
 

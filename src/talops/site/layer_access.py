@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,13 +13,16 @@ from talops.events import Note
 from talops.files import PRIVATE, write_atomic
 from talops.redaction import Secret
 from talops.render.backend import backend_environment, provider_environment
-from talops.render.layers import layers
+from talops.render.layers import layers, platform
 from talops.render.tree import PROVIDER_VERSION
-from talops.tofu import attached
-from talops.tofu.apply import Applier, Conduct
+from talops.site.enrolment_record import known_uuids
+from talops.tofu import attached, identity
+from talops.tofu.apply import Applier
 from talops.tofu.attached import Access
 from talops.tofu.diary import Diary
 from talops.tofu.engine import Engine
+from talops.tofu.plan import VM
+from talops.tofu.policy import RefusedError
 from talops.toolchain import provider
 from talops.toolchain.events import ToolStarted
 from talops.toolchain.install import Toolchain
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from talops.events import Emit, Event
     from talops.inventory.model import Cluster, State
     from talops.site.site import Site
-    from talops.tofu.apply import Healthy
+    from talops.tofu.conduct import Conduct
     from talops.tofu.layers import Layer
     from talops.tofu.plan import Change
     from talops.tofu.policy import Policy
@@ -140,25 +144,23 @@ def _init_fingerprint(running: Engine, given: Mapping[str, str]) -> str:
     return digest.hexdigest() + "\n"
 
 
-def applier(site: Site, layer: Layer, running: Engine, policy: Policy, healthy: Healthy) -> Applier:
-    return layer_applier(
-        site.root, running, variables(site, layer), Conduct(policy, healthy=healthy)
-    )
-
-
-def destroyer(
-    site: Site, layer: Layer, running: Engine, policy: Policy, targets: Sequence[str] = ()
-) -> Applier:
-    """For a plan that only takes away: should it be made again, it is made like that again."""
-    conduct = Conduct(policy, destroy=True, targets=tuple(targets))
-    return layer_applier(site.root, running, variables(site, layer), conduct)
+def applier(site: Site, layer: Layer, running: Engine, conduct: Conduct) -> Applier:
+    return layer_applier(site.root, running, variables(site, layer), conduct, site.cluster)
 
 
 def layer_applier(
-    root: Path, running: Engine, every: Mapping[str, str], conduct: Conduct
+    root: Path,
+    running: Engine,
+    every: Mapping[str, str],
+    conduct: Conduct,
+    cluster: Cluster | None = None,
 ) -> Applier:
-    """An applier that also looks at the real VMs: for disks of others, and for VMs not noted."""
+    """An applier that also looks at the real VMs: for disks of others, and for VMs not noted. No
+    way to apply a plan goes past it, so it also knows the nodes that are protected.
+    """
     reached = proxmox_access(every)
+    protected = {node.name for node in cluster.nodes if node.protected} if cluster else set()
+    conduct = replace(conduct, policy=replace(conduct.policy, protected=frozenset(protected)))
 
     async def read_disks(changes: Sequence[Change]) -> Mapping[int, frozenset[str]] | None:
         return await attached.read_attached(reached, changes) if reached else None
@@ -166,8 +168,55 @@ def layer_applier(
     async def find_lost(changes: Sequence[Change]) -> Mapping[str, str]:
         return await attached.find_lost(reached, changes) if reached else {}
 
-    diary = _diary(root, running.layer.slug)
-    return Applier(running, replace(conduct, read_disks=read_disks, find_lost=find_lost), diary)
+    async def in_the_way(changes: Sequence[Change]) -> Mapping[str, str]:
+        return await attached.in_the_way(reached, changes) if reached else {}
+
+    async def identify(changes: Sequence[Change]) -> None:
+        if reached and any(change.type == VM for change in changes):
+            await _identify(root, running, reached, conduct.policy, cluster, changes)
+
+    conduct = replace(
+        conduct,
+        read_disks=read_disks,
+        find_lost=find_lost,
+        in_the_way=in_the_way,
+        identify=identify,
+    )
+    return Applier(running, conduct, _diary(root, running.layer.slug))
+
+
+async def _identify(
+    root: Path,
+    running: Engine,
+    reached: Access,
+    policy: Policy,
+    cluster: Cluster | None,
+    changes: Sequence[Change],
+) -> None:
+    """Each VM that goes is the one that the state recorded when it was created."""
+    state = json.loads(await running.state_pull() or "{}")
+    ids = {change.vm_id for change in changes if change.vm_id is not None}
+    configs = await attached.read_configs(reached, ids)
+    ours = cluster is not None and running.layer.name == platform(cluster).name
+    wrong = identity.problems(
+        changes,
+        identity.recorded(state),
+        configs,
+        tag=cluster.name if cluster and ours else "",
+        uuids=known_uuids(root) if ours else {},
+    )
+    named = policy.allow_destroy if policy.everything else frozenset()
+    left = {name: reasons for name, reasons in wrong.items() if name not in named}
+    if left:
+        lines = [f"{name}: {'; '.join(reasons)}" for name, reasons in left.items()]
+        raise RefusedError(
+            "refused to destroy VMs that are not as the state recorded them; nothing was changed "
+            "by this step:\n  " + "\n  ".join(lines),
+            where=running.layer.name,
+            hint="compare them in Proxmox: give a VM of this cluster its name, tag and MAC back, "
+            "and detach disks of others"
+            + ("; or: --allow-destroy NAME" if policy.everything else ""),
+        )
 
 
 def _diary(root: Path, slug: str) -> Diary:

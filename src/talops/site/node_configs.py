@@ -10,6 +10,7 @@ from talops.errors import UnreachableError
 from talops.machineconfig.build import build_configs
 from talops.site import installation
 from talops.site.config_differences import differing, same, waiting_for_reboot
+from talops.site.etcd_guard import require_etcd
 from talops.site.fleet import Configured, Silent, Waiting, named
 from talops.site.node_facts import AWAIT, FIRST, NodeFacts, change_for
 from talops.talos.calls.machine import ApplyMode
@@ -22,7 +23,7 @@ from talops.talos.errors import (
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from talops.inventory.model import Node
     from talops.machineconfig.generate import MachineConfig
@@ -42,10 +43,17 @@ ON_THE_WAY = frozenset({"installing", "rebooting", "shutting down", "resetting",
 
 
 class NodeConfigs:
-    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
+    def __init__(
+        self,
+        site: Site,
+        secrets: SecretsFile,
+        report: Reporter,
+        allow_unhealthy_etcd: Collection[str] = (),
+    ) -> None:
         self._site = site
         self._secrets = secrets
         self._report = report
+        self._allowed = allow_unhealthy_etcd
         self._one_control_plane = asyncio.Lock()
         self._configs: dict[str, MachineConfig] | None = None
 
@@ -162,6 +170,8 @@ class NodeConfigs:
         """
         fleet = await self.fleet()
         mode = ApplyMode.STAGED if change.reboots else ApplyMode.AUTO
+        if change.reboots:
+            await require_etcd(fleet, self._site.cluster.control_planes, node, self._allowed)
 
         async def hand_over() -> Ready[Applied] | NotYet:
             async with fleet.talos(node) as talos:

@@ -16,7 +16,7 @@ from talops.site.node_configs import NodeConfigs
 from talops.site.node_facts import ConfigChange, Facts, change_for, since
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter, Seen
@@ -30,10 +30,16 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
     name = "apply-config"
     independent = True
 
-    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
+    def __init__(
+        self,
+        site: Site,
+        secrets: SecretsFile,
+        report: Reporter,
+        allow_unhealthy_etcd: Collection[str] = (),
+    ) -> None:
         self._site = site
         self._secrets = secrets
-        self._configs = NodeConfigs(site, secrets, report)
+        self._configs = NodeConfigs(site, secrets, report, allow_unhealthy_etcd)
         # A node that reboots comes back.
         self.patience = site.limits.boot
 

@@ -12,10 +12,13 @@ from talops.site import layer_access as access
 from talops.site.resource_story import ResourceStory
 from talops.site.state_copies import copies_around
 from talops.tofu.apply import fleeting
+from talops.tofu.conduct import Conduct
 from talops.tofu.layers import Layer
+from talops.tofu.plan import VM, module_key
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from talops.pipeline.stage import Reporter, Seen
@@ -41,12 +44,20 @@ class Destroy(Stage[Facts, Change]):
     name = "destroy"
 
     def __init__(
-        self, site: Site, report: Reporter, *, every_layer: bool, keep_state: bool
+        self,
+        site: Site,
+        report: Reporter,
+        *,
+        every_layer: bool,
+        keep_state: bool,
+        allow_destroy: frozenset[str] = frozenset(),
     ) -> None:
         self._site = site
         self._report = report
         self._every_layer = every_layer
         self._keep_state = keep_state
+        # VMs that go although they are not as the state recorded them.
+        self._allow_destroy = allow_destroy
 
     @property
     def _layers(self) -> list[Layer]:
@@ -67,7 +78,7 @@ class Destroy(Stage[Facts, Change]):
     def plan(self, facts: Facts) -> list[Change]:
         gone = [Change(REMOVE, name, "its empty state") for name in facts.emptied]
         return gone + [
-            Change(DESTROY, name, f"{len(addresses)} resources")
+            Change(DESTROY, name, _detail(addresses))
             for name, addresses in facts.listed.items()
             if addresses
         ]
@@ -82,10 +93,10 @@ class Destroy(Stage[Facts, Change]):
 
     async def _destroy(self, layer: Layer) -> None:
         engine = await self._engine(layer)
-        policy = Policy(everything=True)
+        policy = Policy(everything=True, allow_destroy=self._allow_destroy)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
             if await engine.plan(saved, destroy=True):
-                applier = access.destroyer(self._site, layer, engine, policy)
+                applier = access.applier(self._site, layer, engine, Conduct(policy, destroy=True))
                 with copies_around(self._site.root, self._site.cluster):
                     await applier.apply(saved)
 
@@ -113,3 +124,10 @@ class Destroy(Stage[Facts, Change]):
         engine = access.engine(self._site, layer, ResourceStory(self._report))
         await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
         return engine
+
+
+def _detail(addresses: Sequence[str]) -> str:
+    """Every VM by its name: what is confirmed is what is destroyed."""
+    count = f"{len(addresses)} resource{'s' if len(addresses) > 1 else ''}"
+    vms = [module_key(a) or a for a in addresses if f"{VM}." in a]
+    return f"{count}, with VM {', '.join(vms)}" if vms else count

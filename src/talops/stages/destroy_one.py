@@ -9,14 +9,17 @@ from talops.errors import TalopsError
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import platform
 from talops.site import layer_access as access
+from talops.site.etcd_guard import guard_of
 from talops.site.state_copies import copies_around
 from talops.tofu.apply import fleeting
+from talops.tofu.conduct import Conduct
 from talops.tofu.layers import Layer
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter, Seen
+    from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
     from talops.tofu.engine import Engine
 
@@ -31,10 +34,14 @@ class Facts:
 class DestroyOne(Stage[Facts, Change]):
     name = "destroy"
 
-    def __init__(self, site: Site, node: Node, report: Reporter) -> None:
+    def __init__(
+        self, site: Site, node: Node, secrets: SecretsFile, report: Reporter, *, force: bool
+    ) -> None:
         self._site = site
         self._node = node
+        self._secrets = secrets
         self._report = report
+        self._force = force
         found = platform(site.cluster)
         self._layer = Layer(found.name, site.root / found.directory)
 
@@ -59,12 +66,20 @@ class DestroyOne(Stage[Facts, Change]):
         return [Change("destroy", f"VM {name}", "with its disks; talops up makes it anew", name)]
 
     async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
-        engine = await self._engine()
-        policy = Policy(allow_destroy=frozenset({self._node.name}))
+        engine, name = await self._engine(), frozenset({self._node.name})
+        policy = Policy(
+            allow_destroy=name, allow_unhealthy_etcd=name if self._force else frozenset()
+        )
+        conduct = Conduct(
+            policy,
+            guard=guard_of(self._site, self._secrets, policy),
+            destroy=True,
+            targets=(self._module,),
+        )
         with fleeting(access.saved_plan(self._site, self._layer)) as saved:
             if not await engine.plan(saved, destroy=True, targets=[self._module]):
                 return
-            applier = access.destroyer(self._site, self._layer, engine, policy, (self._module,))
+            applier = access.applier(self._site, self._layer, engine, conduct)
             with copies_around(self._site.root, self._site.cluster):
                 await applier.apply(saved)
 

@@ -17,6 +17,7 @@ from talops.site.resource_story import ResourceStory, made_vm
 from talops.site.state_copies import copies_around
 from talops.stages.configure import pending_files
 from talops.tofu.apply import fleeting
+from talops.tofu.conduct import Conduct, NoGuard
 from talops.tofu.events import LayerStarted
 from talops.tofu.layers import Layer
 from talops.tofu.outputs import output_differences
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
     from talops.tofu.apply import Applier
+    from talops.tofu.conduct import Guard
     from talops.tofu.engine import Engine
     from talops.tofu.judge import Judged
     from talops.tofu.ordering import Batch
@@ -51,7 +53,10 @@ class Facts:
 
 @dataclass(frozen=True)
 class LayerChange(Change):
+    """`judged`: what was shown before anybody agreed; None: it could not be planned by then."""
+
     layer: str = ""
+    judged: tuple[Judged, ...] | None = None
 
 
 class Provision(Stage[Facts, LayerChange]):
@@ -116,16 +121,21 @@ class Provision(Stage[Facts, LayerChange]):
             if judged is None:
                 changes.append(LayerChange("apply", name, "after the layers before it", layer=name))
             elif judged:
-                changes.append(LayerChange("apply", name, _summary(judged), layer=name))
+                changes.append(
+                    LayerChange("apply", name, _summary(judged), layer=name, judged=judged)
+                )
         return changes
 
     async def apply(self, change: LayerChange) -> None:
+        from talops.site.etcd_guard import guard_of
+
         layer = next(layer for layer in self._layers if layer.name == change.layer)
         engine = await self._engine(layer)
+        guard = guard_of(self._site, self._secrets, self._policy)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
             if await engine.plan(saved):
                 with copies_around(self._site.root, self._site.cluster):
-                    await self._applier(layer, engine).apply(saved)
+                    await self._applier(layer, engine, guard).apply(saved, change.judged)
 
     async def verify(self, seen: Seen[Facts, LayerChange], /) -> None:
         if seen.applied or unmade(seen.facts):
@@ -173,8 +183,9 @@ class Provision(Stage[Facts, LayerChange]):
 
         return heard
 
-    def _applier(self, layer: Layer, engine: Engine) -> Applier:
-        return access.applier(self._site, layer, engine, self._policy, self._healthy)
+    def _applier(self, layer: Layer, engine: Engine, guard: Guard | None = None) -> Applier:
+        conduct = Conduct(self._policy, healthy=self._healthy, guard=guard or NoGuard())
+        return access.applier(self._site, layer, engine, conduct)
 
     async def _healthy(self, batch: Batch) -> None:
         """Every node of the batch is back and ready, so that the next may restart."""
@@ -183,10 +194,11 @@ class Provision(Stage[Facts, LayerChange]):
         cluster = self._site.cluster
         await wait_healthy(
             await self._secrets.fleet(),
-            [node for node in cluster.nodes if node.name in batch.names],
+            [node for node in cluster.nodes if node.name in {*batch.names, *batch.nodes}],
             cluster.control_planes,
             self._site.limits,
             lambda waiting, node: self._report.waiting(waiting, node=node),
+            whole=batch.whole,
         )
 
     async def _check_outputs(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from talops.errors import UnreachableError
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.site.fleet import Configured, Fleet, Silent, Waiting
+from talops.site.protection import require_unprotected
 from talops.talos.kinds import VOLUMES
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -59,6 +60,7 @@ class ResetNodes(Stage[Facts, ResetChange]):
 
     def plan(self, facts: Facts) -> list[ResetChange]:
         """A node that does not answer has nothing to leave with; its VM goes all the same."""
+        require_unprotected(self._site.cluster.nodes, "destroy")
         answering = [
             node
             for node in self._site.chosen

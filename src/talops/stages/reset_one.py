@@ -9,11 +9,12 @@ from talops.checks.after.reach import Reach, errors_of, values_of
 from talops.errors import ConflictError, TalopsError
 from talops.pipeline.stage import Stage
 from talops.site.fleet import Configured, Silent
+from talops.site.protection import require_unprotected
 from talops.stages.reset_nodes import ResetChange, wipe
+from talops.talos.membership import Etcd
+from talops.talos.membership import objection_to_leave as objection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from talops.inventory.model import Node
     from talops.pipeline.stage import Absent, Reporter, Seen
     from talops.site.fleet import State
@@ -26,39 +27,9 @@ RESET, REMOVE = "reset", "remove"
 
 
 @dataclass(frozen=True)
-class Etcd:
-    """Voting members as the answering ones list them, and who of them is well.
-
-    `unread` holds the control planes that gave no answer, with their reasons.
-    """
-
-    members: Mapping[str, int]
-    healthy: frozenset[str]
-    unread: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Facts:
     state: State
     etcd: Etcd | None  # None: a worker, which etcd does not know
-
-
-def objection(node: str, etcd: Etcd) -> str | None:
-    """Why etcd would not survive without this node; None if it would."""
-    if not etcd.members:
-        silent = "; ".join(f"{name}: {why}" for name, why in etcd.unread.items())
-        return f"etcd could not be asked ({silent or 'it is not running'})"
-    if node not in etcd.members:
-        return None
-    left = set(etcd.members) - {node}
-    if not left:
-        return f"{node} is the only etcd member: its data is the cluster"
-    well = left & etcd.healthy
-    needed = len(left) // 2 + 1
-    if len(well) < needed:
-        sick = ", ".join(sorted(left - well))
-        return f"etcd would lose its majority: {sick} is not well, {len(well)} of {needed} needed"
-    return None
 
 
 class ResetOne(Stage[Facts, ResetChange]):
@@ -83,6 +54,7 @@ class ResetOne(Stage[Facts, ResetChange]):
     def plan(self, facts: Facts) -> list[ResetChange]:
         """Refuses what cannot be made good again, unless it was forced."""
         name = self._node.name
+        require_unprotected([self._node], "reset")
         if not self._force:
             self._refuse(facts)
         if isinstance(facts.state, Configured):

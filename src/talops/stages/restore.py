@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
 from talops.pipeline.stage import Absent, Change
+from talops.site.protection import require_unprotected
 from talops.stages.bootstrap import Bootstrap, Facts
 from talops.talos.recovery import recover_etcd
 from talops.talos.snapshot import check
@@ -52,6 +53,7 @@ class Restore(Bootstrap):
             detail = f"from {self._word.snapshot.name}"
             return [Change(RESTORE, f"etcd on {first.name}", detail, first.name)]
         if self._word.again:
+            require_unprotected(self._planes, "bootstrap a new etcd on")
             detail = "empty: what the old one held is lost"
             return [Change("found", f"etcd on {first.name}", detail, first.name)]
         return super().plan(facts)

@@ -3,50 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.errors import DifferencesFoundError
 from talops.tofu import policy as rules_of_conduct
+from talops.tofu.approval import beyond
 from talops.tofu.diary import ADOPTED, Diary
 from talops.tofu.errors import TofuError
 from talops.tofu.events import BatchStarted, PlanJudged, ResourceChange, Retrying
 from talops.tofu.judge import Judged, judge
 from talops.tofu.ordering import Batch, count_workers, parallelism, restart_batches
-from talops.tofu.policy import Policy, RefusedError
+from talops.tofu.policy import RefusedError
 from talops.tofu.retry import retryable
 from talops.tofu.rules import Effect
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from talops.events import Event
+    from talops.tofu.conduct import Conduct
     from talops.tofu.engine import Engine
-    from talops.tofu.plan import Change, Plan
-
-# VMID → the slots of its disks as Proxmox shows them, without CD-ROM and cloud-init drives.
-# A missing VM could not be read; an empty set means that it has no disks.
-Disks = Mapping[int, frozenset[str]]
-ReadDisks = Callable[["Sequence[Change]"], Awaitable[Disks | None]]
-Healthy = Callable[[Batch], Awaitable[None]]
-# Address → import id (NODE/VMID) of VMs that exist but are not in the state.
-FindLost = Callable[["Sequence[Change]"], Awaitable[Mapping[str, str]]]
-RETRIES = 3
-PAUSES = (2.0, 8.0, 20.0)
-
-
-async def _unread(_: Sequence[Change]) -> Disks | None:
-    return None
-
-
-async def _none_lost(_: Sequence[Change]) -> Mapping[str, str]:
-    return {}
-
-
-async def no_wait(_: Batch) -> None:
-    """Before the first cluster exists, nothing has to be healthy."""
+    from talops.tofu.plan import Plan
 
 
 @contextmanager
@@ -56,22 +36,6 @@ def fleeting(saved: Path) -> Iterator[Path]:
         yield saved
     finally:
         saved.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True)
-class Conduct:
-    """How to apply: `read_disks` and `find_lost` read the real VMs, `healthy` waits for them."""
-
-    policy: Policy = field(default_factory=Policy)
-    read_disks: ReadDisks = _unread
-    healthy: Healthy = no_wait
-    find_lost: FindLost = _none_lost
-    parallelism: int | None = None
-    extra: tuple[str, ...] = ()
-    # A later plan of this apply uses the same options: destroy, and these targets only.
-    destroy: bool = False
-    targets: tuple[str, ...] = ()
-    pauses: tuple[float, ...] = PAUSES
 
 
 class Applier:
@@ -97,36 +61,72 @@ class Applier:
         self._engine.emit(PlanJudged(self._engine.layer.name, rows))
         return plan, found
 
-    async def apply(self, saved: Path) -> list[Judged]:
-        """Apply exactly this plan; refuse before the first change."""
+    async def apply(self, saved: Path, approved: Sequence[Judged] | None = None) -> list[Judged]:
+        """Apply exactly this plan; refuse before the first change. `approved`: the changes that
+        were shown and confirmed.
+        """
         plan, changes = await self.judged(saved)
         if await self._adopt(plan):
-            approved = changes
+            approved = changes if approved is None else approved
             await self._plan(saved)
             plan, changes = await self.judged(saved)
-            self._must_be_approved(changes, approved)
-        if plan.errored:
-            raise RefusedError(
-                "the plan is incomplete, because planning failed",
-                where=self._engine.layer.name,
-                hint=f"talops infra plan --layer {self._engine.layer.name}",
-            )
-        fresh = self._diary.fresh(plan)
-        policy = replace(self._conduct.policy, fresh=fresh)
-        rules_of_conduct.check(self._engine.layer.name, changes, policy)
+        fresh = self._check(plan, changes, changes if approved is None else approved)
+        await self._must_be_free(plan)
+        sick = await self._conduct.guard.sick() if self._concerns_etcd(changes) else frozenset()
+        batches = restart_batches(changes, count_workers(plan), fresh, sick)
+        await self._foresee(changes, batches, fresh)
         self._diary.keep_only(fresh)
         self._diary.write(c.address for c in changes if c.guest and c.effect is Effect.CREATES)
-        await self._carry_out(saved, changes, restart_batches(changes, count_workers(plan), fresh))
+        await self._carry_out(saved, (plan, changes), batches)
         self._diary.keep_only(())
         return changes
 
-    async def _carry_out(
-        self, saved: Path, changes: Sequence[Judged], batches: Sequence[Batch]
+    def _check(
+        self, plan: Plan, changes: Sequence[Judged], approved: Sequence[Judged]
+    ) -> frozenset[str]:
+        """Judge a plan whole: every rule, and nothing that was not approved. Returns the addresses
+        of VMs whose creation did not finish.
+        """
+        layer = self._engine.layer.name
+        again = f"talops infra plan --layer {layer}"
+        if plan.errored:
+            raise RefusedError(
+                "the plan is incomplete, because planning failed", where=layer, hint=again
+            )
+        fresh = self._diary.fresh(plan)
+        rules_of_conduct.check(layer, changes, replace(self._conduct.policy, fresh=fresh))
+        more = beyond(changes, approved, making=self._diary.read())
+        if more:
+            raise RefusedError(
+                "the infrastructure changed since the plan: " + "; ".join(map(str, more)),
+                where=f"{layer} {more[0].change.address}",
+                hint=again,
+            )
+        return fresh
+
+    def _concerns_etcd(self, changes: Sequence[Judged]) -> bool:
+        """A VM that is off may be the member that etcd misses."""
+        return not self._conduct.policy.everything and any(c.stops or c.off for c in changes)
+
+    async def _foresee(
+        self, changes: Sequence[Judged], batches: Sequence[Batch], fresh: frozenset[str]
     ) -> None:
-        if len(batches) > 1:
-            await self._in_order(saved, batches, changes)
+        """Before the first change, etcd must be able to survive all of them in their order."""
+        if not self._concerns_etcd(changes):
             return
-        await self._with_retries(saved, changes)
+        steps = [[c for c in changes if c.address in batch.addresses] for batch in batches]
+        ordered = {c.address for step in steps for c in step} | fresh
+        await self._conduct.guard.permit([*steps, [c for c in changes if c.address not in ordered]])
+
+    async def _carry_out(
+        self, saved: Path, judged: tuple[Plan, list[Judged]], batches: Sequence[Batch]
+    ) -> None:
+        ordered = {address for batch in batches for address in batch.addresses}
+        left = [change for change in judged[1] if change.stops and change.address not in ordered]
+        if len(batches) > 1 or (batches and left):
+            await self._in_order(saved, batches, judged[1])
+            return
+        await self._with_retries(saved, judged, judged[1])
         for batch in batches:
             await self._conduct.healthy(batch)
 
@@ -142,6 +142,19 @@ class Applier:
                 self._diary.write([change.address], ADOPTED)
                 await self._engine.import_resource(change.address, found[change.address])
         return bool(found)
+
+    async def _must_be_free(self, plan: Plan) -> None:
+        """A VMID that is free now makes the record of the creation a proof: what has it later, and
+        never ran, is the VM that this run began to create.
+        """
+        taken = await self._conduct.in_the_way([c for c in plan.acts if c.actions == ("create",)])
+        if taken:
+            raise RefusedError(
+                "refused to create VMs; nothing was changed:\n  " + "\n  ".join(taken.values()),
+                where=self._engine.layer.name,
+                hint="give the node another vm_id, or move or remove that VM; if it is this "
+                "cluster's own and only the state is lost: talops recover",
+            )
 
     async def _in_order(
         self, saved: Path, batches: Sequence[Batch], approved: Sequence[Judged]
@@ -162,16 +175,29 @@ class Applier:
     ) -> None:
         """Plan again, and apply the plan if it has only approved changes."""
         with fleeting(saved):
-            if await self._plan(saved, targets):
-                _, changes = await self.judged(saved)
-                self._must_be_approved(changes, approved)
-                await self._with_retries(saved, approved, targets)
+            if judged := await self._planned_again(saved, approved, targets):
+                await self._with_retries(saved, judged, approved, targets)
+
+    async def _planned_again(
+        self, saved: Path, approved: Sequence[Judged], targets: Sequence[str]
+    ) -> tuple[Plan, list[Judged]] | None:
+        """A later plan, judged like the first one; None if it has no changes."""
+        if not await self._plan(saved, targets):
+            return None
+        plan, changes = await self.judged(saved)
+        self._check(plan, changes, approved)
+        return plan, changes
 
     async def _with_retries(
-        self, saved: Path, approved: Sequence[Judged], targets: Sequence[str] = ()
+        self,
+        saved: Path,
+        judged: tuple[Plan, list[Judged]],
+        approved: Sequence[Judged],
+        targets: Sequence[str] = (),
     ) -> None:
         attempt = 0
         while True:
+            await self._permit(*judged)
             try:
                 count = parallelism(approved, self._conduct.parallelism)
                 await self._engine.apply(saved, parallelism=count, extra=self._conduct.extra)
@@ -181,12 +207,20 @@ class Applier:
                     raise
                 await self._pause(attempt, reason)
                 attempt += 1
-                if not await self._plan(saved, targets):
+                found = await self._planned_again(saved, approved, targets)
+                if found is None:
                     return
-                _, changes = await self.judged(saved)
-                self._must_be_approved(changes, approved)
+                judged = found
             else:
                 return
+
+    async def _permit(self, plan: Plan, changes: Sequence[Judged]) -> None:
+        """Right before an apply: etcd survives it, and each VM that goes is the recorded one."""
+        fresh = self._diary.fresh(plan)
+        if self._concerns_etcd(changes):
+            await self._conduct.guard.permit([[c for c in changes if c.address not in fresh]])
+        going = [c for c in plan.acts if "delete" in c.actions and c.before]
+        await self._conduct.identify([c for c in going if c.address not in fresh])
 
     async def _plan(self, saved: Path, targets: Sequence[str] = ()) -> bool:
         conduct = self._conduct
@@ -197,22 +231,6 @@ class Applier:
     async def _pause(self, attempt: int, reason: str) -> None:
         self._engine.emit(Retrying(self._engine.layer.name, attempt + 1, reason))
         await asyncio.sleep(self._conduct.pauses[attempt])
-
-    def _must_be_approved(self, changes: Sequence[Judged], approved: Sequence[Judged]) -> None:
-        """A later plan may have fewer changes than the approved one, never more."""
-        limits = {change.address: change for change in approved}
-        making = self._diary.read()
-        for change in changes:
-            if change.address in making:
-                continue
-            limit = limits.get(change.address)
-            if limit is None or change.effect > limit.effect:
-                raise RefusedError(
-                    f"the infrastructure changed since the plan: {change.name} would now change "
-                    f"({change.effect}: {change.why})",
-                    where=f"{self._engine.layer.name} {change.address}",
-                    hint=f"talops infra plan --layer {self._engine.layer.name}",
-                )
 
     async def no_drift(self, saved: Path) -> None:
         """Verify the result: a second plan must be empty."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from talops.tofu.differences import differences
-from talops.tofu.plan import GUESTS, VM
-from talops.tofu.rules import Effect, claimed, effect_of, slots
+from talops.tofu.plan import GUESTS, HOST_NETWORKS, VM
+from talops.tofu.rules import Effect, claimed, effect_of, host_network, slots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,9 @@ class Cause:
 
 @dataclass(frozen=True)
 class Judged:
-    """`foreign`: disks that talops did not create. `unread`: the disks could not be read."""
+    """`foreign`: disks that talops did not create. `unread`: the disks could not be read. `off`:
+    the VM did not run when the plan was made. `node`: its name in the inventory.
+    """
 
     address: str
     name: str
@@ -56,10 +58,29 @@ class Judged:
     tainted: bool = False
     foreign: tuple[str, ...] = ()
     unread: bool = False
+    off: bool = False
+    node: str = ""
 
     @property
     def guest(self) -> bool:
         return self.type in GUESTS
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What it may be called on the command line: its current name, or its node."""
+        return frozenset({self.name, self.node}) - {""}
+
+    @property
+    def stops(self) -> bool:
+        """A VM that runs is stopped or cut off, or one loses a disk that others may count on."""
+        if not self.guest or self.effect is Effect.FORGETS:
+            return False
+        return self.effect >= (Effect.REMOVES_DISK if self.off else Effect.RESTARTS)
+
+    @property
+    def loses_data(self) -> bool:
+        """Also if it is only removed from the state: nothing keeps it or its disks any more."""
+        return self.effect >= Effect.REMOVES_DISK
 
     @property
     def why(self) -> str:
@@ -108,6 +129,8 @@ def _judge(change: Change, attached: Mapping[int, frozenset[str]] | None) -> Jud
         tainted="tainted" in change.reason,
         foreign=tuple(sorted(foreign or ())),
         unread=touched and foreign is None,
+        off=change.off,
+        node=change.node,
     )
 
 
@@ -145,6 +168,8 @@ def _replacement(change: Change) -> tuple[Cause, ...]:
 def _update(change: Change) -> tuple[Effect, tuple[Cause, ...]]:
     """For a VM, the strongest effect of its attributes; other guests are assumed to restart."""
     usual = Effect.RESTARTS if change.type in GUESTS else Effect.ONLINE
+    if change.type.startswith(HOST_NETWORKS):
+        usual = host_network(change.before, change.after)
     causes = tuple(
         Cause(
             d.attribute,

@@ -19,35 +19,64 @@ DEFAULT_PARALLELISM = 10
 CREATE_PARALLELISM = 4
 
 
+RESTARTING = frozenset({Effect.RESTARTS, Effect.DISCONNECTS, Effect.REMOVES_DISK})
+
+
 @dataclass(frozen=True)
 class Batch:
-    """VMs that restart together and must be healthy before the next batch."""
+    """VMs that change together and must be healthy before the next batch. `whole`: with them etcd
+    has all its members; before that, sick ones of later batches are missing.
+    """
 
     role: str
     names: tuple[str, ...]
     addresses: tuple[str, ...]
+    nodes: tuple[str, ...] = ()
+    whole: bool = True
 
 
 def restart_batches(
-    changes: Sequence[Judged], workers: int, fresh: Collection[str] = ()
+    changes: Sequence[Judged],
+    workers: int,
+    fresh: Collection[str] = (),
+    sick: Collection[str] = (),
 ) -> list[Batch]:
     """Control planes one by one, then workers (a third of all `workers` at most), then others.
 
-    VMs in `fresh` run nothing yet, so they need no order.
+    The first control planes are those that are off, all together because none of them can be
+    missed more than it is; then those that are `sick` (names of nodes). VMs in `fresh` run nothing
+    yet, so they need no order.
     """
-    restarting = {Effect.RESTARTS, Effect.REMOVES_DISK}
-    restarts = sorted(
-        (c for c in changes if c.guest and c.effect in restarting and c.address not in fresh),
-        key=lambda change: change.name,
-    )
-    batches: list[Batch] = []
-    for role, size in ((CONTROL_PLANE, 1), (WORKER, max(1, workers // 3)), ("", len(restarts))):
-        group = [change for change in restarts if change.role == role]
+    ordered = sorted((c for c in changes if _ordered(c, fresh)), key=lambda change: change.name)
+    planes = [change for change in ordered if change.role == CONTROL_PLANE]
+    off = [change for change in planes if change.off]
+    ill = [change for change in planes if not change.off and change.names & {*sick}]
+    well = [change for change in planes if change not in off and change not in ill]
+    repairs = [batch for batch in [off, *([change] for change in ill)] if batch]
+    batches = [
+        _batch(CONTROL_PLANE, group, whole=number == len(repairs))
+        for number, group in enumerate(repairs, start=1)
+    ]
+    batches += [_batch(CONTROL_PLANE, [change]) for change in well]
+    rest = [change for change in ordered if change not in planes]
+    for role, size in ((WORKER, max(1, workers // 3)), ("", len(rest))):
+        group = [change for change in rest if change.role == role]
         for start in range(0, len(group), size or 1):
-            part = group[start : start + size]
-            names, addresses = zip(*((c.name, c.address) for c in part), strict=True)
-            batches.append(Batch(role, names, addresses))
+            batches.append(_batch(role, group[start : start + size]))
     return batches
+
+
+def _ordered(change: Judged, fresh: Collection[str]) -> bool:
+    """A control plane that is off comes first, whatever the plan does to it except taking it."""
+    if not change.guest or change.address in fresh:
+        return False
+    starts = change.off and change.role == CONTROL_PLANE and change.effect is Effect.ONLINE
+    return starts or change.effect in RESTARTING
+
+
+def _batch(role: str, group: Sequence[Judged], *, whole: bool = True) -> Batch:
+    names, addresses, nodes = zip(*((c.name, c.address, c.node) for c in group), strict=True)
+    return Batch(role, names, addresses, nodes, whole)
 
 
 def count_workers(plan: Plan) -> int:

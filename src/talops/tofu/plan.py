@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,14 @@ OTHER_GUESTS = frozenset(
     }
 )
 GUESTS = OTHER_GUESTS | {VM}
+# Bridges and VLANs of hosts, by their present and their former type names.
+HOST_NETWORKS = (
+    "proxmox_network_linux_",
+    "proxmox_virtual_environment_network_linux_",
+)
 CONTROL_PLANE = "controlplane"
 WORKER = "worker"
+_MODULE = re.compile(r'module\.[\w-]+\["([^"]+)"\]\.')
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,16 @@ class Change:
             if isinstance(found, str) and found:
                 return found
         return self.key or self.address
+
+    @property
+    def node(self) -> str:
+        """The name in the inventory: the key of its module, whatever the VM is called now."""
+        return module_key(self.address) or self.name
+
+    @property
+    def off(self) -> bool:
+        """Proxmox says that the VM does not run."""
+        return self.before.get("started") is False
 
     @property
     def role(self) -> str:
@@ -117,6 +134,12 @@ def _change(entry: dict[str, Any]) -> Change | None:
         entry.get("deposed", ""),
         tuple(_path(parts) for parts in change.get("replace_paths", ())),
     )
+
+
+def module_key(address: str) -> str:
+    """`module.node["cp-1"].….this` → `cp-1`; "" for a resource outside of such a module."""
+    found = _MODULE.match(address)
+    return found[1] if found else ""
 
 
 def _module_key(address: str) -> str:

@@ -25,13 +25,17 @@ class RefusedError(TalopsError):
 
 @dataclass(frozen=True)
 class Policy:
-    """Names of resources that can be replaced or destroyed. `everything` is for `down`. `fresh`
-    are addresses whose creation talops started but did not finish; such a VM is replaced without
-    confirmation.
+    """Names of resources that can be replaced, destroyed or cut off. `everything` is for `down`.
+    `fresh` are addresses whose creation talops started but did not finish; such a VM is replaced
+    without confirmation. `protected` are nodes that no option opens.
     """
 
     allow_replace: frozenset[str] = frozenset()
     allow_destroy: frozenset[str] = frozenset()
+    allow_disconnect: frozenset[str] = frozenset()
+    # Control planes that may stop although etcd is not healthy; the guard of a site asks for it.
+    allow_unhealthy_etcd: frozenset[str] = frozenset()
+    protected: frozenset[str] = frozenset()
     everything: bool = False
     fresh: frozenset[str] = field(default_factory=frozenset)
 
@@ -62,7 +66,9 @@ def check(layer: str, changes: Sequence[Judged], policy: Policy) -> None:
 
 
 def _refuse(change: Judged, changes: Sequence[Judged], policy: Policy) -> Refusal | None:
-    if policy.everything or change.effect < Effect.REMOVES_DISK or _disposable(change):
+    if protected := _protected(change, policy):
+        return protected
+    if policy.everything or change.effect < Effect.DISCONNECTS or _disposable(change):
         return _unread(change, policy)
     if change.tainted and change.address in policy.fresh:
         return None  # its creation did not finish: all that it has comes from this or the last plan
@@ -71,6 +77,18 @@ def _refuse(change: Judged, changes: Sequence[Judged], policy: Policy) -> Refusa
     if change.address in policy.fresh:
         return None
     return _unnamed(change, changes, policy) or _unread(change, policy)
+
+
+def _protected(change: Judged, policy: Policy) -> Refusal | None:
+    """A VM whose creation did not finish is not a node yet."""
+    names = sorted(change.names & policy.protected)
+    if not names or not change.loses_data or change.address in policy.fresh:
+        return None
+    return Refusal(
+        change,
+        f"{change.effect} it ({change.why}), and {names[0]} is protected",
+        f"to allow this: remove `protected: true` of {names[0]} from nodes.yaml",
+    )
 
 
 def _takes_away(change: Judged) -> Refusal:
@@ -97,8 +115,10 @@ def _unread(change: Judged, policy: Policy) -> Refusal | None:
 
 
 def _unnamed(change: Judged, changes: Sequence[Judged], policy: Policy) -> Refusal | None:
-    flag = "--allow-replace" if change.effect is Effect.REPLACES else "--allow-destroy"
-    allowed = policy.allow_replace if flag == "--allow-replace" else policy.allow_destroy
+    flag, allowed = {
+        Effect.REPLACES: ("--allow-replace", policy.allow_replace),
+        Effect.DISCONNECTS: ("--allow-disconnect", policy.allow_disconnect),
+    }.get(change.effect, ("--allow-destroy", policy.allow_destroy))
     if change.address in allowed:
         return None
     reason = f"{change.effect} it ({change.why})"

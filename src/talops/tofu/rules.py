@@ -20,10 +20,11 @@ class Effect(IntEnum):
     ONLINE = 1
     CREATES = 2
     RESTARTS = 3
-    REMOVES_DISK = 4
-    FORGETS = 5
-    REPLACES = 6
-    DESTROYS = 7
+    DISCONNECTS = 4
+    REMOVES_DISK = 5
+    FORGETS = 6
+    REPLACES = 7
+    DESTROYS = 8
 
     def __str__(self) -> str:
         return (
@@ -39,7 +40,7 @@ COMPUTED = frozenset(
 ONLINE = frozenset(
     {
         *("name", "description", "tags", "pool_id", "protection", "on_boot", "startup"),
-        *("network_device", "cdrom", "smbios", "hook_script_file_id", "hotplug", "migrate"),
+        *("cdrom", "smbios", "hook_script_file_id", "hotplug", "migrate"),
         *("reboot", "reboot_after_update", "stop_on_destroy", "purge_on_destroy"),
         *("delete_unreferenced_disks_on_destroy", "timeout_clone", "timeout_create"),
         *("timeout_migrate", "timeout_move_disk", "timeout_reboot", "timeout_shutdown_vm"),
@@ -54,6 +55,8 @@ DISK_ONLINE = frozenset(
     }
 )
 HOST_DEVICES = ("hostpci", "usb")
+# What connects a host by one of its bridges or VLANs.
+CONNECTING = ("address", "address6", "gateway", "gateway6", "interface", "vlan")
 # Blocks that add a drive in a slot, with their default slot; an existing drive in it is detached.
 OTHER_DRIVES = {"cdrom": "ide3", "initialization": "ide2"}
 DEFAULT_HOTPLUG = "network,disk,usb"
@@ -121,6 +124,20 @@ def _started(difference: Difference, _before: dict[str, Any], _after: dict[str, 
     return Effect.ONLINE if difference.after is True else Effect.RESTARTS
 
 
+def _nic(difference: Difference, _before: dict[str, Any], _after: dict[str, Any]) -> Effect:
+    """Proxmox plugs a network card while the VM runs, but its connections may end: such a change
+    needs the same order as a restart. Talos finds its link by the MAC, so a card that is removed,
+    is unplugged or gets another MAC cuts the node off permanently.
+    """
+    leaf = difference.path[-1]
+    if leaf in {"network_device", "mac_address"}:
+        return Effect.DISCONNECTS if difference.before else Effect.RESTARTS
+    unplugged = {"enabled": False, "disconnected": True}
+    if leaf in unplugged and difference.after is unplugged[leaf]:
+        return Effect.DISCONNECTS
+    return Effect.RESTARTS
+
+
 def _template(difference: Difference, _before: dict[str, Any], _after: dict[str, Any]) -> Effect:
     """A VM that becomes a template cannot run any more."""
     unchanged = not difference.before and difference.after is False
@@ -137,8 +154,21 @@ def _node(_difference: Difference, before: dict[str, Any], after: dict[str, Any]
     return Effect.RESTARTS if bound else Effect.ONLINE
 
 
+def host_network(before: dict[str, Any], after: dict[str, Any]) -> Effect:
+    """A bridge or VLAN of a host that loses an address, its gateway or a port cuts off the host,
+    or all VMs behind it.
+    """
+    kept = set(after.get("ports") or ())
+    lost = [key for key in CONNECTING if before.get(key) and before[key] != after.get(key)]
+    lost += [key for key in ("vlan_aware", "autostart") if before.get(key) and not after.get(key)]
+    if lost or set(before.get("ports") or ()) - kept:
+        return Effect.DISCONNECTS
+    return Effect.ONLINE
+
+
 SPECIAL = {
     "disk": _disk,
+    "network_device": _nic,
     # Volumes that are not disks: EFI variables and TPM state.
     "efi_disk": _small_disk,
     "tpm_state": _small_disk,

@@ -27,6 +27,7 @@ def down(
     force: bool,
     every_layer: bool,
     keep_state: bool,
+    allow_destroy: frozenset[str] = frozenset(),
 ) -> list[AnyStage]:
     """Nodes leave, VMs go, what spoke of them is forgotten, the rest is listed."""
     begun = begin(site, recorder)
@@ -37,7 +38,13 @@ def down(
         return [reset, forget]
     return [
         reset,
-        Destroy(site, report("destroy"), every_layer=every_layer, keep_state=keep_state),
+        Destroy(
+            site,
+            report("destroy"),
+            every_layer=every_layer,
+            keep_state=keep_state,
+            allow_destroy=allow_destroy,
+        ),
         forget,
         Leftovers(site, report("leftovers"), open_backend),
     ]

@@ -25,6 +25,6 @@ def reset(
     with_vm = node.vm and not keep_vm
     return [
         ResetOne(site, node, secrets, report("reset"), force=force),
-        *([DestroyOne(site, node, report("destroy"))] if with_vm else []),
+        *([DestroyOne(site, node, secrets, report("destroy"), force=force)] if with_vm else []),
         ForgetOne(site, node, secrets, report("forget")),
     ]

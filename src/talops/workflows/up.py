@@ -41,7 +41,12 @@ def up(
         *([Later("images", lambda: stages.Images(site, report("images")))] if proxmox else []),
         *([Later("storage", lambda: stages.Storage(site, report("storage")))] if nas else []),
         *([Provision(site, secrets, report("provision"), policy)] if proxmox else []),
-        Later("apply-config", lambda: stages.ApplyConfig(site, secrets, report("apply-config"))),
+        Later(
+            "apply-config",
+            lambda: stages.ApplyConfig(
+                site, secrets, report("apply-config"), policy.allow_unhealthy_etcd
+            ),
+        ),
         Later("bootstrap", lambda: stages.Bootstrap(site, secrets, report("bootstrap"))),
         Later("workers", lambda: stages.Workers(site, secrets, report("workers"))),
         Later("kubeconfig", lambda: stages.FetchKubeconfig(site, secrets, report("kubeconfig"))),

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from talops.errors import TalopsError
 from talops.pipeline.checks import failed, passed, skipped, warning
 from talops.proxmox.check import Severity, findings
 from talops.proxmox.check import look as survey
+from talops.render.layers import platform
+from talops.site import layer_access as access
 from talops.site.host_wanted import wanted
-from talops.site.layer_access import begun_vms
 from talops.site.proxmox_access import access_of
+from talops.tofu.identity import recorded
+from talops.tofu.layers import Layer
+from talops.tofu.plan import module_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,25 +26,39 @@ if TYPE_CHECKING:
     from talops.site.site import Site
 
 
-async def look(site: Site, *, strict: bool) -> list[Finding]:
-    access = access_of(site)
-    if access is None:
+async def look(site: Site) -> list[Finding]:
+    reached = access_of(site)
+    if reached is None:
         return [failed("no credentials for Proxmox", hint="talops host prepare --user root@pam")]
     if not site.cluster.nodes:
         return [skipped("there are no nodes")]
-    asked = wanted(site.cluster, begun_vms(site.root, site.cluster))
-    return judge(findings(asked, await survey(access, asked)), access.endpoint, strict=strict)
+    asked = wanted(site.cluster, access.begun_vms(site.root, site.cluster))
+    seen = await survey(reached, asked)
+    found = findings(asked, seen)
+    if any(each.rule == "leftover" for each in found):
+        # Somebody may have changed the tags or the MAC of a VM that is ours.
+        known = await _recorded(site)
+        vms = tuple(replace(vm, recorded=vm.name in known) for vm in asked.vms)
+        found = findings(replace(asked, vms=vms), seen)
+    return judge(found, reached.endpoint)
 
 
-def judge(found: Sequence[HostFinding], endpoint: str, *, strict: bool) -> list[Finding]:
-    """`strict`: leftovers refuse. A run that continues a killed one meets its own."""
+async def _recorded(site: Site) -> set[str]:
+    """Nodes whose VMs the state has; none if it cannot be read yet."""
+    found = platform(site.cluster)
+    layer = Layer(found.name, site.root / found.directory)
+    engine = access.engine(site, layer, lambda _: None)
+    try:
+        document = json.loads(await engine.state_pull() or "{}")
+    except (TalopsError, OSError, ValueError):
+        return set()
+    return {module_key(address) for address in recorded(document)}
+
+
+def judge(found: Sequence[HostFinding], endpoint: str) -> list[Finding]:
     return [
-        (failed if _refuses(each, strict=strict) else warning)(
+        (failed if each.severity is Severity.ERROR else warning)(
             each.what, each.where or None, each.fix
         )
         for each in found
     ] or [passed("has and grants what the plan needs", endpoint)]
-
-
-def _refuses(each: HostFinding, *, strict: bool) -> bool:
-    return each.severity is Severity.ERROR and (strict or each.rule != "leftover")

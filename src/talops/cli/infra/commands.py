@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from talops.cli.infra.command import Asked, command
-from talops.cli.options import AllowDestroy, AllowReplace, Directory
+from talops.cli.options import (
+    AllowDestroy,
+    AllowDisconnect,
+    AllowReplace,
+    AllowUnhealthyEtcd,
+    Directory,
+    allowing,
+)
 from talops.cli.output import note, print_json
 from talops.errors import DifferencesFoundError, TalopsError
 
 if TYPE_CHECKING:
     from talops.cli.infra.context import Context, Order
+    from talops.tofu.policy import Policy
 
 app = typer.Typer(
     help="Plan and apply the layers below infrastructure/.",
@@ -62,14 +70,16 @@ def apply(
     asked: Asked,
     allow_replace: AllowReplace = None,
     allow_destroy: AllowDestroy = None,
+    allow_disconnect: AllowDisconnect = None,
+    allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     parallelism: Parallelism = None,
 ) -> None:
     """Apply the saved plans, then check that no changes are left."""
     from talops.cli.infra.runs import apply_saved
 
+    policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     with asked.run() as run:
-        order = _order(run, asked, allow_replace, allow_destroy, parallelism)
-        asyncio.run(apply_saved(run, order))
+        asyncio.run(apply_saved(run, _order(run, asked, policy, parallelism)))
 
 
 @command(app, "apply-auto", extra=True)
@@ -77,32 +87,36 @@ def apply_auto(
     asked: Asked,
     allow_replace: AllowReplace = None,
     allow_destroy: AllowDestroy = None,
+    allow_disconnect: AllowDisconnect = None,
+    allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     parallelism: Parallelism = None,
 ) -> None:
     """Plan and apply each layer in one step, with the same checks."""
     from talops.cli.infra.runs import apply_layers
 
+    policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     with asked.run() as run:
-        order = _order(run, asked, allow_replace, allow_destroy, parallelism)
-        asyncio.run(apply_layers(run, order))
+        asyncio.run(apply_layers(run, _order(run, asked, policy, parallelism)))
 
 
 @command(app, extra=True)
 def destroy(
     asked: Asked,
     allow_destroy: AllowDestroy = None,
+    allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     everything: Annotated[
         bool, typer.Option("--everything", help="Allow all VMs to be destroyed.")
     ] = False,
 ) -> None:
     """Destroy the resources of the layers, the last layer first."""
     from talops.cli.infra.context import Order
+    from talops.cli.infra.health import watched
     from talops.cli.infra.runs import destroy_layers
-    from talops.tofu.policy import Policy
 
+    policy = allowing(None, allow_destroy, None, allow_unhealthy_etcd, everything=everything)
     with asked.run() as run:
-        policy = Policy(allow_destroy=frozenset(allow_destroy or ()), everything=everything)
-        asyncio.run(destroy_layers(run, Order(policy, extra=asked.extra, destroy=True)))
+        order = watched(run, Order(policy, extra=asked.extra, destroy=True))
+        asyncio.run(destroy_layers(run, order))
 
 
 @command(app)
@@ -209,19 +223,11 @@ def import_(
         asyncio.run(engine.import_resource(address, identifier, asked.extra))
 
 
-def _order(
-    run: Context,
-    asked: Asked,
-    replace: list[str] | None,
-    destroy: list[str] | None,
-    parallelism: int | None,
-) -> Order:
+def _order(run: Context, asked: Asked, policy: Policy, parallelism: int | None) -> Order:
     from talops.cli.infra.context import Order
-    from talops.cli.infra.health import health_of
-    from talops.tofu.policy import Policy
+    from talops.cli.infra.health import watched
 
-    policy = Policy(frozenset(replace or ()), frozenset(destroy or ()))
-    return Order(policy, health_of(run), parallelism, asked.extra)
+    return watched(run, Order(policy, parallelism=parallelism, extra=asked.extra))
 
 
 def _format(asked: Asked, *, check: bool) -> bool:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from talops.cli.options import Format
 from talops.redaction import Secret
 from talops.site import layer_access as access
-from talops.tofu.apply import Applier, Conduct, Healthy
+from talops.tofu.apply import Applier
+from talops.tofu.conduct import Conduct, Guard, Healthy, NoGuard
 from talops.tofu.layers import Layer, choose, find_layers
 from talops.tofu.policy import Policy
 
@@ -38,6 +39,7 @@ class Order:
 
     policy: Policy = field(default_factory=Policy)
     healthy: Healthy = nobody
+    guard: Guard = field(default_factory=NoGuard)
     parallelism: int | None = None
     extra: Sequence[str] = ()
     destroy: bool = False
@@ -69,11 +71,14 @@ class Context:
         conduct = Conduct(
             order.policy,
             healthy=order.healthy,
+            guard=order.guard,
             parallelism=order.parallelism,
             extra=tuple(order.extra),
             destroy=order.destroy,
         )
-        return access.layer_applier(self.root, self.engine(layer), self.variables(layer), conduct)
+        return access.layer_applier(
+            self.root, self.engine(layer), self.variables(layer), conduct, self.cluster
+        )
 
 
 @contextmanager

@@ -91,7 +91,7 @@ async def destroy_layers(run: Context, order: Order) -> None:
         with fleeting(saved):
             if await run.engine(layer).plan(saved, destroy=True, extra=order.extra):
                 with copies_around(run.root, run.cluster):
-                    await run.applier(layer, Order(order.policy)).apply(saved)
+                    await run.applier(layer, order).apply(saved)
             else:
                 note(f"{layer.name}: nothing to destroy")
 

@@ -28,7 +28,7 @@ def ground_of(site: Site, learn: Callable[..., None]) -> Ground:
 
 def outside_checks(site: Site, *, strict: bool) -> list[Check]:
     """`strict`: a held state lock is an error; not so for a run that continues its own."""
-    return [*_state_checks(site, strict=strict), *_host_checks(site, strict=strict)]
+    return [*_state_checks(site, strict=strict), *_host_checks(site)]
 
 
 def tool_checks(ground: Ground) -> list[Check]:
@@ -58,10 +58,10 @@ def _state_checks(site: Site, *, strict: bool) -> list[Check]:
     return [Check("state", lambda: state.look(backend, strict=strict, leave_out=mine))]
 
 
-def _host_checks(site: Site, *, strict: bool) -> list[Check]:
+def _host_checks(site: Site) -> list[Check]:
     from talops.checks.before import host
     from talops.pipeline.checks import Check
 
     if site.cluster.proxmox is None:
         return []
-    return [Check("host", lambda: host.look(site, strict=strict))]
+    return [Check("host", lambda: host.look(site))]

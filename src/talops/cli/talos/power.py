@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from talops.cli.output import note
+from talops.cli.talos.guarding import AllowUnhealthyEtcd, refuse_protected, require_etcd
 from talops.cli.talos.output import ask_all, emit, name_of
 from talops.cli.talos.session import Session, connected
 from talops.errors import TalopsError
@@ -38,6 +39,7 @@ async def reboot(
     powercycle: Annotated[
         bool, typer.Option(help="Skip kexec and boot through the firmware.")
     ] = False,
+    allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     wait: Wait = True,
     timeout: Timeout = 600,  # noqa: ASYNC109  (a flag of the command)
 ) -> None:
@@ -48,6 +50,7 @@ async def reboot(
     mode = RebootMode.POWERCYCLE if powercycle else RebootMode.DEFAULT
     async with session.open() as nodes:
         for node in nodes:
+            await require_etcd(session, node, allow_unhealthy_etcd)
             before = await node.files.boot_id()
             await node.machine.reboot(mode)
             await _see_back(node, before, timeout if wait else 0)
@@ -58,10 +61,13 @@ async def shutdown(
     force: Annotated[
         bool, typer.Option(help="Do not drain the node and stop its pods first.")
     ] = False,
+    allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
 ) -> None:
     """Shut down nodes."""
     session.named_nodes()
     async with session.open() as nodes:
+        for node in nodes:
+            await require_etcd(session, node, allow_unhealthy_etcd)
         answers, errors = await ask_all(nodes, lambda node: node.machine.shutdown(force=force))
     _accepted("shutdown", answers, session, errors)
 
@@ -74,12 +80,16 @@ async def reset(
         list[str] | None,
         typer.Option("--label", help="Wipe only this system partition, such as EPHEMERAL."),
     ] = None,
+    allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Wipe nodes; the last control plane requires --no-graceful."""
     session.named_nodes()
+    refuse_protected(session)
     _confirm(f"wipe {', '.join(session.nodes)}", yes=yes)
     async with session.open() as nodes:
+        for node in nodes:
+            await require_etcd(session, node, allow_unhealthy_etcd, for_good=True)
         answers, errors = await ask_all(
             nodes,
             lambda node: node.machine.reset(
@@ -89,10 +99,12 @@ async def reset(
     _accepted("reset", answers, session, errors)
 
 
-async def rollback(session: Session) -> None:
+async def rollback(session: Session, allow_unhealthy_etcd: AllowUnhealthyEtcd = None) -> None:
     """Boot the installation before the last upgrade."""
     session.named_nodes()
     async with session.open() as nodes:
+        for node in nodes:
+            await require_etcd(session, node, allow_unhealthy_etcd)
         answers, errors = await ask_all(nodes, lambda node: node.machine.rollback())
     _accepted("rollback", answers, session, errors)
 
@@ -112,6 +124,7 @@ async def upgrade(
     async with session.open() as nodes:
         for node in nodes:
             if not force:
+                await require_etcd(session, node, ())
                 await _check_etcd(node)
             before = await node.files.boot_id()
             await _install(node, image, stage=stage, force=force)

@@ -54,6 +54,12 @@ def macs_once(inv: Inventory) -> Iterator[Finding]:
     return _repeated(inv, "mac_addr", mac)
 
 
+@rule("duplicate-identity")
+def identities_once(inv: Inventory) -> Iterator[Finding]:
+    yield from _repeated(inv, "uuid", lambda node: node.uuid)
+    yield from _repeated(inv, "fingerprint", lambda node: node.fingerprint)
+
+
 @rule("duplicate-vmid")
 def vmids_once(inv: Inventory) -> Iterator[Finding]:
     return _repeated(inv, "vm_id", lambda node: node.vm_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.proxmox.check.finding import Finding, Severity, unread
-from talops.proxmox.check.ours import foreign
+from talops.proxmox.check.ours import differences, foreign
 from talops.proxmox.facts import Unread
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ def collisions(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
     for vm in wanted.vms:
         yield from _vm_id(vm, others, facts)
         for guest in others:
-            yield from _same(vm, guest)
+            if not (vm.recorded and guest.vm_id == vm.vm_id):
+                yield from _same(vm, guest)
         yield from _hosts_own(vm, facts)
     unknown = [guest for guest in others if guest.macs is None]
     if unknown:
@@ -44,11 +45,20 @@ def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[Finding]
     taken = next((guest for guest in others if guest.vm_id == vm.vm_id), None)
     another = "give this node another vm_id"
     if taken and taken.name == vm.name and not taken.template:
+        wrong = " and ".join(differences(taken, vm))
+        if vm.recorded:
+            yield Finding(
+                "drifted",
+                f"VM {vm.vm_id} {vm.name} of the state {wrong}",
+                "talops infra plan shows what would change",
+                vm.where,
+                Severity.WARNING,
+            )
+            return
         yield Finding(
             "leftover",
-            f"VM {vm.vm_id} is called {vm.name} and does not carry the tag {vm.cluster_tag}: it "
-            "was not created by this plan",
-            f"remove it, {another}, or adopt it (talops infra import)",
+            f"VM {vm.vm_id} is called {vm.name} and {wrong}: it was not created by this plan",
+            f"remove it, or {another}; if it is yours, give it the tag and the MAC of {vm.name}",
             vm.where,
         )
     elif taken:

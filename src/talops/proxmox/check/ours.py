@@ -12,18 +12,31 @@ if TYPE_CHECKING:
 
 
 def is_ours(guest: Guest, vm: WantedVm) -> bool:
-    """Same name, the cluster's tag, and the planned VMID if one is planned.
+    """Same name, the cluster's tag, the MAC, and the planned VMID if one is planned.
 
-    A VM gets its name and its tags last: until then its VMID identifies it.
+    A VM gets its name and its tags last, and starts after that: one that was begun and never ran is
+    known by its VMID.
     """
-    if vm.begun and vm.vm_id == guest.vm_id and not guest.template:
+    if guest.template or vm.vm_id not in {None, guest.vm_id}:
+        return False
+    if vm.begun and vm.vm_id == guest.vm_id and not guest.running:
         return guest.name in {vm.name, ""}
-    return (
-        guest.name == vm.name
-        and (not vm.cluster_tag or vm.cluster_tag in guest.tags)
-        and vm.vm_id in {None, guest.vm_id}
-        and not guest.template
-    )
+    return not differences(guest, vm)
+
+
+def differences(guest: Guest, vm: WantedVm) -> list[str]:
+    """What a VM lacks to be the planned one."""
+    wrong = []
+    if guest.name != vm.name:
+        wrong.append(f"is called {guest.name or 'nothing'}")
+    if vm.cluster_tag and vm.cluster_tag not in guest.tags:
+        wrong.append(f"does not carry the tag {vm.cluster_tag}")
+    if guest.macs is None:
+        wrong.append("has a configuration that cannot be read")
+    elif vm.mac.upper() not in guest.macs:
+        shown = ", ".join(sorted(guest.macs)) or "no MAC"
+        wrong.append(f"has {shown} instead of {vm.mac}")
+    return wrong
 
 
 def ours(wanted: Wanted, facts: Facts) -> dict[str, Guest]:

@@ -1,0 +1,86 @@
+"""How a plan is applied: what it may do, and what is asked of real VMs and of etcd meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from talops.tofu.policy import Policy
+
+if TYPE_CHECKING:
+    from talops.tofu.judge import Judged
+    from talops.tofu.ordering import Batch
+    from talops.tofu.plan import Change
+
+# VMID → the slots of its disks as Proxmox shows them, without CD-ROM and cloud-init drives.
+# A missing VM could not be read; an empty set means that it has no disks.
+Disks = Mapping[int, frozenset[str]]
+ReadDisks = Callable[["Sequence[Change]"], Awaitable[Disks | None]]
+Healthy = Callable[["Batch"], Awaitable[None]]
+# Address → import id (NODE/VMID) of VMs that exist but are not in the state.
+FindLost = Callable[["Sequence[Change]"], Awaitable[Mapping[str, str]]]
+# Raises if a VM that is about to be destroyed is not the one that the state recorded.
+Identify = Callable[["Sequence[Change]"], Awaitable[None]]
+# Address → the VM that has the VMID of one that is to be created.
+InTheWay = Callable[["Sequence[Change]"], Awaitable[Mapping[str, str]]]
+PAUSES = (2.0, 8.0, 20.0)
+
+
+class Guard(Protocol):
+    """What etcd says before control planes stop."""
+
+    async def sick(self) -> frozenset[str]:
+        """Nodes that etcd counts as members and that are not healthy."""
+        ...
+
+    async def permit(self, steps: Sequence[Sequence[Judged]]) -> None:
+        """Raise if etcd does not survive these steps, each of which ends with healthy nodes."""
+        ...
+
+
+class NoGuard:
+    """Without a cluster there is no etcd to ask."""
+
+    async def sick(self) -> frozenset[str]:
+        return frozenset()
+
+    async def permit(self, steps: Sequence[Sequence[Judged]]) -> None:
+        pass
+
+
+async def _unread(_: Sequence[Change]) -> Disks | None:
+    return None
+
+
+async def _none_lost(_: Sequence[Change]) -> Mapping[str, str]:
+    return {}
+
+
+async def _unproven(_: Sequence[Change]) -> None:
+    """Without an access to Proxmox, the provider cannot destroy anything either."""
+
+
+async def no_wait(_: Batch) -> None:
+    """Before the first cluster exists, nothing has to be healthy."""
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """How to apply: `read_disks`, `find_lost`, `in_the_way` and `identify` read the real VMs,
+    `healthy` waits for them, and `guard` asks etcd.
+    """
+
+    policy: Policy = field(default_factory=Policy)
+    read_disks: ReadDisks = _unread
+    healthy: Healthy = no_wait
+    find_lost: FindLost = _none_lost
+    in_the_way: InTheWay = _none_lost
+    identify: Identify = _unproven
+    guard: Guard = field(default_factory=NoGuard)
+    parallelism: int | None = None
+    extra: tuple[str, ...] = ()
+    # A later plan of this apply uses the same options: destroy, and these targets only.
+    destroy: bool = False
+    targets: tuple[str, ...] = ()
+    pauses: tuple[float, ...] = PAUSES
