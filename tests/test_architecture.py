@@ -7,10 +7,21 @@ import re
 from pathlib import Path
 
 import pytest
-from tests import contracts
+from tests import contracts, purity
 
 SRC = Path(__file__).parent.parent / "src" / "talops"
-FOUNDATION = {"errors", "events", "waiting", "redaction", "guard", "files", "generated"}
+FOUNDATION = {
+    "errors",
+    "events",
+    "waiting",
+    "redaction",
+    "guard",
+    "files",
+    "generated",
+    "layer",
+    "problems",
+    "talosconfig",
+}
 # Small helpers around one library, for the rooms that would otherwise each have their own.
 HELPERS = {"quickyaml"}
 PURE = {"inventory", "render", "machineconfig", "gitops"}
@@ -22,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     **{room: set() for room in FOUNDATION | HELPERS},
     "files": {"errors", "guard"},
     "generated": {"errors", "files"},
+    "talosconfig": {"redaction"},
     "waiting": {"errors"},
     "inventory": FOUNDATION,
     "render": FOUNDATION | {"inventory"},
@@ -197,3 +209,109 @@ def test_sentences_that_decide_are_found() -> None:
         len(contracts.decided_by_text(ast.parse(code), frozenset({"detail", "actual", "reason"})))
         == 3
     )
+
+
+# Files of the pure rooms that read something, with exactly what they use and why.
+LOADERS = {
+    # The two files of the inventory.
+    "inventory/source.py": {"is_file", "read_bytes", "resolve", "stat"},
+    # Whether a patch exists, and inside the directory of the inventory.
+    "inventory/patches.py": {"is_file", "resolve"},
+    # Secrets are allowed in a file that git ignores, and only git can say that.
+    "inventory/gitignore.py": {"subprocess"},
+    # The provider wants the absolute name of a CA file.
+    "render/backend.py": {"resolve"},
+    # The catalog of releases that is part of the package.
+    "gitops/catalog.py": {"read_text"},
+}
+
+
+@pytest.mark.parametrize("room", sorted(PURE))
+def test_pure_rooms_are_pure(room: str) -> None:
+    """No file, program, connection or environment, except what the named loaders read."""
+    found = {path: purity.touches(module) for path, module in parsed(room).items()}
+    expected = {path: used for path, used in LOADERS.items() if path.startswith(f"{room}/")}
+    assert {path: used for path, used in found.items() if used} == expected
+
+
+def foundation() -> dict[str, set[str]]:
+    sources = {name: (SRC / f"{name}.py").read_text("utf-8") for name in FOUNDATION | HELPERS}
+    return {name: purity.touches(ast.parse(text)) for name, text in sources.items()}
+
+
+def test_the_foundation_touches_little() -> None:
+    """Files, generated files, the guard of temporary files and waits; the others only compute."""
+    assert {name for name, used in foundation().items() if used} == {
+        "files",
+        "generated",
+        "guard",
+        "waiting",
+    }
+    assert foundation()["waiting"] == {"asyncio"}
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import subprocess", {"subprocess"}),
+        ("from urllib.parse import urlsplit", set()),
+        ("from http.client import HTTPConnection", {"http.client"}),
+        ("import os\nx = os.environ['A']", {"os.environ"}),
+        ("from os import getenv", {"os.getenv"}),
+        ("x = Path('a').read_text()", {"read_text"}),
+        ("with open('a') as f: pass", {"open"}),
+        ("x = resolve(y).replace('a', 'b')", set()),
+    ],
+)
+def test_what_is_not_pure(code: str, found: set[str]) -> None:
+    """Imports, the environment, and looks at the disk."""
+    assert purity.touches(ast.parse(code)) == found
+
+
+TESTS = Path(__file__).parent
+# Fixed ports on an address that no other test uses, and why.
+OWN_ADDRESS = {
+    # The port is the claim on the whole network.
+    "lab/talos/harness.py",
+    # The port of Proxmox itself is the subject of the test.
+    "lab/test_world.py",
+}
+
+
+def sources_of_tests() -> dict[str, ast.Module]:
+    paths = [path for path in TESTS.rglob("*.py") if "bench" not in path.parts]
+    return {str(p.relative_to(TESTS)): ast.parse(p.read_text("utf-8")) for p in sorted(paths)}
+
+
+def test_tests_wait_for_conditions_and_listen_on_free_ports() -> None:
+    """A fixed time is too long here and too short there; a fixed port is taken somewhere."""
+    sources = sources_of_tests()
+    assert len(sources) > 200
+    assert {path: found for path, m in sources.items() if (found := purity.fixed_sleeps(m))} == {}
+    assert {path for path, module in sources.items() if purity.fixed_ports(module)} == OWN_ADDRESS
+
+
+@pytest.mark.parametrize(
+    ("code", "sleeps", "ports"),
+    [
+        ("time.sleep(0.5)", 1, 0),
+        ("await asyncio.sleep(3)", 1, 0),
+        ("await asyncio.sleep(0)", 0, 0),
+        ("while not ready():\n    time.sleep(0.1)", 0, 0),
+        ("for _ in range(9):\n    if ready(): break\n    time.sleep(0.1)", 0, 0),
+        ("for _ in range(2):\n    time.sleep(0.1)", 1, 0),
+        ("socket.create_server(('127.0.0.1', 8006))", 0, 1),
+        ("asyncio.start_server(handle, '127.0.0.1', port=8080)", 0, 1),
+        ("s.bind(('127.0.0.1', 0))", 0, 0),
+        ("asyncio.open_connection('127.0.0.1', 9)", 0, 0),
+    ],
+)
+def test_fixed_times_and_ports_are_found(code: str, sleeps: int, ports: int) -> None:
+    """Pauses of polling loops and port 0 are allowed."""
+    module = ast.parse(code, mode="exec") if "await" not in code else _coroutine(code)
+    assert len(purity.fixed_sleeps(module)) == sleeps
+    assert len(purity.fixed_ports(module)) == ports
+
+
+def _coroutine(code: str) -> ast.Module:
+    return ast.parse(f"async def f():\n    {code}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,39 @@ def test_contributing_lists_every_package() -> None:
     rows = re.findall(r"^\| ((?:`\w+`(?: → )? ?)+)\|", table, flags=re.MULTILINE)
     listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert sorted(listed) == sorted(packages())
+
+
+def test_contributing_names_what_exists() -> None:
+    """Make targets, files, markers of tests, and every package that talops depends on."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert set(re.findall(r"`make (\w+)`", page)) <= set(targets)
+    files = re.findall(r"`((?:tests|docs|src)/[\w/.]+)`", page)
+    assert len(files) > 3
+    assert [name for name in files if not (ROOT / name).exists()] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    markers = {
+        text.partition(":")[0] for text in project["tool"]["pytest"]["ini_options"]["markers"]
+    }
+    assert markers == {"slow", "chaos"}
+    assert all(f"`{marker}`" in page for marker in markers)
+
+
+def test_contributing_gives_a_reason_for_every_dependency() -> None:
+    """The table has what pyproject.toml has, and nothing that is gone."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \|", page.partition("## Dependencies")[2], re.MULTILINE)
+    words = {word.lower() for row in rows[2:] for word in re.findall(r"[\w.-]+", row)}
+    listed = words - {"tests", "state", "lab", "extra", "clib"} | {"ruamel.yaml.clib"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    needed = {
+        name_of(d) for d in [*project["project"]["dependencies"], *extras["state"], *extras["lab"]]
+    }
+    development = {name_of(d) for d in project["dependency-groups"]["dev"]}
+    assert needed <= listed
+    assert listed - needed <= development
+
+
+def name_of(requirement: str) -> str:
+    return re.split(r"[\[<>=~! ]", requirement)[0].lower()

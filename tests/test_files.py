@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.dying import KILLED, Place
+from tests.crash_points import KILLED, CrashSite
 
 from talops.errors import TalopsError
 from talops.files import PRIVATE, sweep, write_atomic
@@ -79,10 +79,10 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.glob("*")}
 
 
-def place(folder: Path, number: int) -> Place:
+def place(folder: Path, number: int) -> CrashSite:
     root = folder / str(number)
     (root / "site").mkdir(parents=True)
-    return Place(root / "site", root, script=TWICE)
+    return CrashSite(root / "site", root, script=TWICE)
 
 
 def test_a_file_system_without_nameless_files(

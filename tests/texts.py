@@ -32,7 +32,17 @@ GENERATED = ("_pb2.py", "_grpc.py")
 # Keyword arguments whose name says what their string is.
 KEYWORDS = {"hint": "hint", "help": "help", "description": "help", "reason": "output"}
 # Calls, beside those of exceptions, whose strings say what is wrong.
-PROBLEMS = {"refuse", "refusal", "_problem", "Problem", "Finding", "failed", "warning", "unproven"}
+PROBLEMS = {
+    "refuse",
+    "refusal",
+    "_problem",
+    "problem",
+    "FileProblem",
+    "in_file",
+    "failed",
+    "warning",
+    "unproven",
+}
 # Calls whose strings are not prose.
 SILENT = {"compile", "fullmatch", "match", "search", "sub", "split", "execute", "encode", "open"}
 

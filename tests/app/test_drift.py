@@ -9,10 +9,10 @@ import pytest
 from tests.examples import kube_nodes
 
 from talops.app.drift import files, kubernetes, proxmox, talos
-from talops.app.drift.model import Difference, LayerDrift, looked, masked
+from talops.app.drift.model import AreaDrift, Difference, looked, masked
 from talops.app.drift.repair import GentleAddons, quiet_nodes, repairable, taint_of
 from talops.app.drift.values import leaves
-from talops.delivery.objects import Look
+from talops.delivery.objects import ObjectDifferences
 from talops.errors import TalopsError, UnreachableError
 from talops.generated import Action, Change
 from talops.inventory.sections import Addons
@@ -22,7 +22,7 @@ from talops.machineconfig.request import ClusterRequest, NodeRequest
 from talops.machineconfig.secrets import pem
 from talops.machineconfig.secrets.pki import Pair
 from talops.redaction import Redactor, Secret
-from talops.site.fleet import Configured, Waiting
+from talops.site.fleet import Configured, InMaintenance
 from talops.site.node_facts import NodeFacts
 from talops.stages.addons import Addons as AddonStage
 from talops.stages.addons import Facts as AddonFacts
@@ -168,7 +168,7 @@ def test_no_secret_is_shown(bundle: Bundle, contract: Contract) -> None:
 @pytest.mark.parametrize(
     ("facts", "impacts", "safe"),
     [
-        (NodeFacts(Waiting(), same=False), ["restarts"], False),
+        (NodeFacts(InMaintenance(), same=False), ["restarts"], False),
         (NodeFacts(Configured(WANTED, None), same=True), [], False),
         (NodeFacts(Configured(RUNNING, None), False, ApplyMode.REBOOT), ["restarts"] * 5, False),
         (NodeFacts(Configured(RUNNING, None), False, ApplyMode.NO_REBOOT), ["online"] * 5, True),
@@ -207,7 +207,7 @@ def test_kubernetes_as_written(example: Example) -> None:
 async def test_what_could_not_be_read_is_said() -> None:
     """Never an empty answer."""
 
-    async def broken() -> LayerDrift:
+    async def broken() -> AreaDrift:
         raise UnreachableError("no answer", where="10.0.0.1")
 
     found = await looked("talos", broken)
@@ -234,7 +234,7 @@ STALE = Difference("files", "a.tf", "content", "x", "y", "online", "c", safe=Tru
 
 def test_the_output_keeps_its_columns() -> None:
     """Whose disk it is decides what is repaired; the JSON output says it in words."""
-    row = LayerDrift("proxmox", (FOREIGN_DISK,)).as_dict()["differences"][0]
+    row = AreaDrift("proxmox", (FOREIGN_DISK,)).as_dict()["differences"][0]
     assert list(row) == [
         "layer", "target", "attribute", "wanted", "actual", "impact", "command", "safe",
     ]  # fmt: skip
@@ -268,7 +268,7 @@ CORDONED = Difference("kubernetes", "a", "schedulable", "yes", "no", "online", "
 def test_what_can_be_repaired(rows: list[Difference], expected: bool) -> None:
     """A plan that waits for files, restarts something or meets a hand edit is left alone."""
     layers = {row.layer for row in rows}
-    results = [LayerDrift(x, tuple(row for row in rows if row.layer == x)) for x in sorted(layers)]
+    results = [AreaDrift(x, tuple(row for row in rows if row.layer == x)) for x in sorted(layers)]
     assert repairable(results) == expected
 
 
@@ -277,7 +277,7 @@ def test_only_missing_objects_are_gentle() -> None:
     site: Any = None
     report: Any = None
     obj: Any = {"kind": "ConfigMap"}
-    looks = {"gone": Look((obj,), (), 1), "old": Look((obj, obj), (), 1)}
+    looks = {"gone": ObjectDifferences((obj,), (), 1), "old": ObjectDifferences((obj, obj), (), 1)}
     facts = AddonFacts(tuple(looks.items()), {name: look.differing for name, look in looks.items()})
     assert [(c.target, c.gentle) for c in AddonStage(site, report).plan(facts)] == [
         ("gone", True),
@@ -288,7 +288,7 @@ def test_only_missing_objects_are_gentle() -> None:
 
 def test_values_leave_masked() -> None:
     """Both sides pass the redactor."""
-    result = LayerDrift("talos", (_row("a", safe=True),), (TalopsError("x"),))
+    result = AreaDrift("talos", (_row("a", safe=True),), (TalopsError("x"),))
     (shown,) = masked([result], Redactor([Secret("token-1234")]))
     assert shown.differences[0].wanted == "***"
 

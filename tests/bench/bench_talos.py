@@ -74,7 +74,7 @@ def figures() -> Iterator[Figure]:
     with helper("tests.bench.talos_node") as facts:
         credentials = Credentials(facts["ca"], facts["certificate"], Secret(facts["key"]))
         median, near = asyncio.run(measure(facts["address"], 50000, credentials))
-        with helper("tests.bench.talos_way", facts["address"], str(WAY_MS / 2000)) as way:
+        with helper("tests.bench.slow_network", facts["address"], str(WAY_MS / 2000)) as way:
             _, far = asyncio.run(measure("127.0.0.1", way["port"], credentials))
     yield Figure(
         f"a unary call to a lab node, median of {ROUNDS * CALLS}", median * 1000, "ms", 2.5

@@ -23,7 +23,7 @@ from talops.errors import PreflightError, TalopsError, UnreachableError
 from talops.pipeline.checks import Check, CheckResult, failed, passed, warning
 from talops.pipeline.stage import Reporter
 from talops.render.tree import PROVIDER_VERSION
-from talops.site.fleet import Configured, Silent, Waiting
+from talops.site.fleet import Configured, InMaintenance, Unreachable
 from talops.stages.preflight import Preflight
 from talops.statestore.backends.interface import StateInfo
 from talops.toolchain.mirror import system
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from talops.pipeline.checks import Finding
     from talops.site.fleet import State
 
-SILENT = Silent(UnreachableError("connection refused"))
+SILENT = Unreachable(UnreachableError("connection refused"))
 
 
 def verdicts(findings: list[Finding]) -> list[str]:
@@ -49,7 +49,7 @@ def verdicts(findings: list[Finding]) -> list[str]:
     [
         ("ha", SILENT, False, ["skipped"]),
         ("ha", SILENT, True, ["warning"] * 6),
-        ("ha", Waiting(), False, ["passed"]),
+        ("ha", InMaintenance(), False, ["passed"]),
         ("ha", Configured("", None), True, ["passed"]),
         ("ha", TalopsError("belongs to another cluster"), False, ["failed"] * 6),
         ("bare-metal", SILENT, False, ["failed"]),
@@ -65,7 +65,9 @@ def test_who_answers(
     assert found == (expected if inventory == "ha" else expected * len(cluster.nodes))
 
 
-@pytest.mark.parametrize("plane", [Waiting(), Configured("", None)], ids=["new", "configured"])
+@pytest.mark.parametrize(
+    "plane", [InMaintenance(), Configured("", None)], ids=["new", "configured"]
+)
 def test_a_worker_of_metal_may_wait_for_etcd(example: Example, plane: State) -> None:
     """It is silent until `up` has founded etcd, behind a VIP at least: no reason to refuse that."""
     cluster = replace(example("ha"), proxmox=None)

@@ -164,11 +164,11 @@ def test_versions_name_every_place_that_differs(example: Example) -> None:
 PLANES = ("cp-1", "cp-2", "cp-3")
 
 
-def _etcd(**changes: Any) -> dict[str, etcd.Answer]:
+def _etcd(**changes: Any) -> dict[str, etcd.EtcdReport]:
     status = EtcdStatus(1, 7, "3.6", "3.6", 2**21, 2**20, 900, 3, 900, False, ())
     listed = [EtcdMember(i, name, (), (), False) for i, name in enumerate(PLANES)]
-    answer = etcd.Answer(replace(status, **changes), listed, [])
-    whole = etcd.Answer(status, listed, [])
+    answer = etcd.EtcdReport(replace(status, **changes), listed, [])
+    whole = etcd.EtcdReport(status, listed, [])
     return {"cp-1": answer, "cp-2": whole, "cp-3": whole}
 
 
@@ -181,7 +181,7 @@ def _etcd(**changes: Any) -> dict[str, etcd.Answer]:
         (_etcd(raft_applied_index=900 + etcd.LAG + 1), "cp-2: is 5001 entries behind"),
     ],
 )
-def test_etcd_that_is_not_well(answers: dict[str, etcd.Answer], says: str) -> None:
+def test_etcd_that_is_not_well(answers: dict[str, etcd.EtcdReport], says: str) -> None:
     """Leader, errors, agreement and lag."""
     found = etcd.judge(set(PLANES), answers)
     assert says in words(found)
@@ -273,10 +273,12 @@ def test_the_calendar_comes_in_order() -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     month = timedelta(days=30)
     rows = [
-        certificates.Ending("later", now + timedelta(days=400), month, "h"),
-        certificates.Ending("soon", now + timedelta(days=3), month, "renew it"),
-        certificates.Ending("ended", now - timedelta(days=1), month, "h"),
-        certificates.Ending("renewed by Talos", now + timedelta(hours=5), timedelta(), "h"),
+        certificates.CertificateExpiry("later", now + timedelta(days=400), month, "h"),
+        certificates.CertificateExpiry("soon", now + timedelta(days=3), month, "renew it"),
+        certificates.CertificateExpiry("ended", now - timedelta(days=1), month, "h"),
+        certificates.CertificateExpiry(
+            "renewed by Talos", now + timedelta(hours=5), timedelta(), "h"
+        ),
     ]
     found = certificates.judge(rows, now)
     assert [f.verdict.value for f in found] == ["failed", "passed", "warning", "passed"]

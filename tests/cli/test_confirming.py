@@ -37,6 +37,12 @@ def _all(written: int, keys: bytes) -> None:
     assert written == len(keys)
 
 
+async def _asked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Until the question is on the terminal; reading begins in the same step of the loop."""
+    while not capsys.readouterr().err:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+
+
 async def _agreed() -> bool:
     return await agreed(yes=False, hint=HINT)(Plan(()), PlainLines(io.StringIO()))
 
@@ -71,11 +77,11 @@ async def test_the_name_is_typed(keyboard: Type, keys: bytes, answer: bool) -> N
     assert await _named() is answer
 
 
-async def test_interrupted_question(keyboard: Type) -> None:
+async def test_interrupted_question(keyboard: Type, capsys: pytest.CaptureFixture[str]) -> None:
     """It ends at once, and no thread keeps reading from the terminal."""
     interruption = Interruption()
     asked = asyncio.ensure_future(interruption.step(typed("Apply? "), atomic=False))
-    await asyncio.sleep(0.05)
+    await _asked(capsys)
     interruption.request()
     with pytest.raises(InterruptedRunError):
         await asked
@@ -83,13 +89,15 @@ async def test_interrupted_question(keyboard: Type) -> None:
     assert await asyncio.to_thread(sys.stdin.readline) == "y\n"
 
 
-async def test_closed_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_closed_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A closed terminal is not a yes."""
     person, terminal = pty.openpty()
     with os.fdopen(terminal) as stdin, contextlib.closing(os.fdopen(person, "wb")) as keys:
         monkeypatch.setattr(sys, "stdin", stdin)
         asked = asyncio.ensure_future(_agreed())
-        await asyncio.sleep(0.05)
+        await _asked(capsys)
         keys.close()
         assert await asked is False
 

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Self
 
 from tests.leftovers import leftovers
 
-from talops.machineconfig.places import CONFIGS, find_secrets
+from talops.machineconfig.places import CONFIGS
 from talops.machineconfig.secrets import bundle as bundles
 from talops.secrets.age import load_keys
 from talops.secrets.sops import Sops
 from talops.secrets.vault import Vault
+from talops.site.secrets_file import find_secrets
 
 if TYPE_CHECKING:
     from types import TracebackType

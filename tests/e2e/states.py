@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from tests.statestore.running import Phoenix
+from tests.statestore.running import RestartingServer
 
 from talops.redaction import Secret
 from talops.statestore import users
@@ -19,7 +19,9 @@ USER = "e2e"
 
 
 @contextlib.contextmanager
-def remote_states(lab: Any, folder: Path, password: str = "") -> Iterator[tuple[Phoenix, str]]:
+def remote_states(
+    lab: Any, folder: Path, password: str = ""
+) -> Iterator[tuple[RestartingServer, str]]:
     """The server and the address of the project in it; the lab's own CA vouches for it.
 
     With a password only the user `USER` is let in.
@@ -31,7 +33,7 @@ def remote_states(lab: Any, folder: Path, password: str = "") -> Iterator[tuple[
         known = folder / "users.json"
         users.add(known, USER, password, read=(), write=("homelab/*",))
         words += ["--users", str(known)]
-    server = Phoenix(store, *words)
+    server = RestartingServer(store, *words)
     try:
         url = f"https://127.0.0.1:{server.port}/homelab"
         with (lab.root / "cluster.yaml").open("a", encoding="utf-8") as file:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import random
     from pathlib import Path
 
-    from tests.statestore.running import Phoenix
+    from tests.statestore.running import RestartingServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.chaos, pytest.mark.timeout(3600)]
 
@@ -82,6 +82,7 @@ class Round:
     node: tuple[str, str] | None
     kill_after: int | None
     restart_states_after: int | None
+    healed_after: float  # seconds: somebody looks after the nodes
 
 
 def draw(dice: random.Random) -> list[Round]:
@@ -92,6 +93,7 @@ def draw(dice: random.Random) -> list[Round]:
             dice.choice([None, *((vm, kind) for vm in sorted(VMS) for kind in NODES)]),
             dice.choice([None, dice.randrange(1, 140)]),
             dice.choice([None, dice.randrange(1, 140)]),
+            dice.uniform(5, 25),
         )
         for _ in range(dice.randrange(1, 4))
     ]
@@ -139,7 +141,9 @@ async def _converges(lab: Lab, rounds: list[Round]) -> None:
     assert lab.vms() == {}
 
 
-async def _up_in_trouble(lab: Lab, phoenix: Phoenix, each: Round) -> tuple[int | None, str]:
+async def _up_in_trouble(
+    lab: Lab, phoenix: RestartingServer, each: Round
+) -> tuple[int | None, str]:
     faults, book = lab.world.faults, _nodes(lab)
     if each.proxmox:
         faults.add(PROXMOX[each.proxmox][0])
@@ -158,7 +162,7 @@ async def _up_in_trouble(lab: Lab, phoenix: Phoenix, each: Round) -> tuple[int |
 
 async def _heal(lab: Lab, each: Round) -> None:
     """Trouble of nodes passes after a while, as it does when somebody looks after them."""
-    await asyncio.sleep(15)
+    await asyncio.sleep(each.healed_after)
     if each.node:
         _nodes(lab).clear(each.node[0])
 
@@ -169,7 +173,7 @@ def _nodes(lab: Lab) -> FaultBook:
     return host.faults
 
 
-async def _watched(lab: Lab, phoenix: Phoenix, each: Round) -> tuple[int | None, str]:
+async def _watched(lab: Lab, phoenix: RestartingServer, each: Round) -> tuple[int | None, str]:
     """Exit code of an `up` and how it ended; None for one that was killed."""
     process = await lab.start("up", "--yes", "-o", "json")
     assert process.stdout

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.inventory.strategies import inventories
 
 from talops.inventory.load import Loaded, load
-from talops.inventory.problems import Severity
+from talops.problems import Severity
 from talops.render.tree import render
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def told(loaded: Loaded) -> None:
     wrong = [p for p in loaded.problems if p.severity is Severity.ERROR]
     assert bool(wrong) == (loaded.cluster is None)
     for problem in loaded.problems:
-        assert problem.position.file in {"cluster.yaml", "nodes.yaml"}
-        assert problem.position.line >= 1
+        assert problem.where.file in {"cluster.yaml", "nodes.yaml"}
+        assert problem.where.line >= 1
         assert problem.what
         assert problem.hint
     if loaded.cluster:

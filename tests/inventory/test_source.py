@@ -134,7 +134,7 @@ def test_hostile_yaml_never_raises(inventory: Path, text: str) -> None:
     (inventory / "cluster.yaml").write_text(text, encoding="utf-8")
     loaded = load(inventory)
     assert loaded.cluster is None
-    assert all(problem.position.file for problem in loaded.problems)
+    assert all(problem.where.file for problem in loaded.problems)
 
 
 def test_colons_inside_brackets_are_text(tmp_path: Path) -> None:

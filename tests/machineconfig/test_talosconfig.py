@@ -12,9 +12,10 @@ from talops.machineconfig import yamltext
 from talops.machineconfig.places import TALOSCONFIG
 from talops.machineconfig.secrets import pki, talosconfig
 from talops.machineconfig.secrets.kubeconfig import admin_kubeconfig
-from talops.machineconfig.secrets.talosconfig import Context, new_context
+from talops.machineconfig.secrets.talosconfig import new_context
 from talops.redaction import Secret
 from talops.site.written_configs import talosconfig_change, write
+from talops.talosconfig import Context, Talosconfig
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,12 +31,12 @@ def context(bundle: Bundle, now: datetime, *endpoints: str) -> Context:
 def test_round_trip(bundle: Bundle, now: datetime) -> None:
     """The file has talosctl's layout and is read back equal."""
     made = context(bundle, now, "10.0.0.1", "10.0.0.2")
-    text = talosconfig.dump({"demo": made}, "demo")
+    text = talosconfig.dump(Talosconfig("demo", {"demo": made}))
     data = yamltext.load(text, where="talosconfig")
     assert data["context"] == "demo"
     assert list(data["contexts"]["demo"]) == ["endpoints", "nodes", "ca", "crt", "key"]
-    assert talosconfig.parse(text, where="talosconfig") == ("demo", {"demo": made})
-    assert made.expires() == now + timedelta(days=365)
+    assert talosconfig.parse(text, where="talosconfig") == Talosconfig("demo", {"demo": made})
+    assert talosconfig.expires(made) == now + timedelta(days=365)
     assert made.key.reveal() not in repr(made)
 
 
@@ -67,12 +68,12 @@ def test_other_contexts_survive(tmp_path: Path, bundle: Bundle, now: datetime) -
     other = Context("other", ("10.9.9.9",), (), mine.ca, mine.crt, mine.key, {"cluster": "x"})
     path = tmp_path / TALOSCONFIG
     path.parent.mkdir(parents=True)
-    path.write_text(talosconfig.dump({"other": other}, "other"), encoding="utf-8")
+    path.write_text(talosconfig.dump(Talosconfig("other", {"other": other})), encoding="utf-8")
     change = talosconfig_change(tmp_path, mine, now)
     assert change is not None
     write(tmp_path, [change])
-    current, contexts = talosconfig.parse(path.read_text(encoding="utf-8"), where="x")
-    assert (current, contexts) == ("other", {"other": other, "demo": mine})
+    found = talosconfig.parse(path.read_text(encoding="utf-8"), where="x")
+    assert found == Talosconfig("other", {"other": other, "demo": mine})
     assert path.stat().st_mode & 0o777 == 0o600
     assert talosconfig_change(tmp_path, context(bundle, now, "10.0.0.1"), now) is None
 

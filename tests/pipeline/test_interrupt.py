@@ -91,7 +91,7 @@ async def test_ctrl_c_finishes_only_what_must_be(
 
 async def test_a_cancellation_from_outside_stays_one() -> None:
     """Only a request to stop becomes InterruptedRunError; a plain cancel is passed on."""
-    step = asyncio.ensure_future(Interruption().step(asyncio.sleep(60), atomic=True))
+    step = asyncio.ensure_future(Interruption().step(asyncio.Event().wait(), atomic=True))
     await asyncio.sleep(0)
     step.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -9,9 +9,9 @@ from typing import Any
 from tests.proxmox.conftest import plan, vm
 
 from talops.proxmox.certificate import Certificate
-from talops.proxmox.check import findings
+from talops.proxmox.check import problems
 from talops.proxmox.facts import Device, Facts, Guest, Host, Interface, PciMapping, Storage, Unread
-from talops.proxmox.marks import TAG, Mark
+from talops.proxmox.provenance import TAG, Provenance
 from talops.proxmox.rights import needs
 from talops.proxmox.wanted import GIB, Wanted, WantedTemplate
 
@@ -37,7 +37,7 @@ OURS = Guest(
     macs=frozenset({"BC:24:11:00:00:01"}),
 )
 MAPPING = PciMapping("gpu0", (("pve", "0000:01:00.0", "10de:2204"),))
-MARK = Mark("v1.13.9", SCHEMATIC, "nocloud", secureboot=False, source="image")
+MARK = Provenance("v1.13.9", SCHEMATIC, "nocloud", secureboot=False, source="image")
 BASE = Guest(
     9000,
     "talos-v1.13.9-base",
@@ -99,7 +99,7 @@ def names(rows: list[Row]) -> list[str]:
 def judge(row: Row) -> None:
     """Exactly one finding of that rule, of that severity, with its words and its fix."""
     wanted, changes, rule, severity, what, fix = row
-    found = [each for each in findings(wanted, facts(wanted, **changes)) if each.rule == rule]
+    found = [each for each in problems(wanted, facts(wanted, **changes)) if each.rule == rule]
     assert [str(each.severity) for each in found] == [severity]
     assert what in found[0].what
-    assert fix in found[0].fix
+    assert fix in found[0].hint

@@ -21,7 +21,7 @@ from tests.proxmox.healthy import (
     without,
 )
 
-from talops.proxmox.check import findings
+from talops.proxmox.check import problems
 from talops.proxmox.check.networks import passes
 from talops.proxmox.facts import Unread
 from talops.proxmox.wanted import GIB, Managed, MappedDevice, Wanted
@@ -32,12 +32,12 @@ from talops.proxmox.wanted import GIB, Managed, MappedDevice, Wanted
 )
 def test_nothing_is_found_where_nothing_is_missing(wanted: Wanted) -> None:
     """No finding without a reason."""
-    assert findings(wanted, facts(wanted)) == []
+    assert problems(wanted, facts(wanted)) == []
 
 
 def test_everything_is_said_at_once() -> None:
     """Nobody wants to mend one thing to be told of the next."""
-    found = findings(
+    found = problems(
         TAGGED,
         facts(
             TAGGED,
@@ -55,7 +55,7 @@ def test_our_own_vms_are_no_collision_and_take_no_new_room() -> None:
     full = replace(HOST, used_memory=32 * GIB)
     mine = replace(OURS, memory=32 * GIB, macs=frozenset({"BC:24:11:00:00:01"}))
     seen = facts(P, guests=(mine,), hosts=(full,), storages=(LOCAL, replace(THIN, free=0)))
-    assert findings(P, seen) == []
+    assert problems(P, seen) == []
 
 
 @pytest.mark.parametrize("name", ["demo-cp-1", ""])
@@ -63,11 +63,11 @@ def test_a_vm_that_an_earlier_run_began_is_ours(name: str) -> None:
     """It has no tags and maybe not even its name yet; nobody else's VM passes for it."""
     begun = replace(P, vms=tuple(replace(vm, begun=True) for vm in P.vms))
     half = replace(OURS, name=name, tags=frozenset(), macs=frozenset(), running=False)
-    assert findings(begun, facts(begun, guests=(half,))) == []
+    assert problems(begun, facts(begun, guests=(half,))) == []
     runs = replace(half, running=True)
-    assert findings(begun, facts(begun, guests=(runs,))) != [], "a VM starts when it has all"
+    assert problems(begun, facts(begun, guests=(runs,))) != [], "a VM starts when it has all"
     other = replace(half, name="somebody-elses")
-    assert "vmid" in [f.rule for f in findings(begun, facts(begun, guests=(other,)))]
+    assert "vmid" in [f.rule for f in problems(begun, facts(begun, guests=(other,)))]
 
 
 def test_what_layer_one_makes_is_not_missing() -> None:
@@ -81,14 +81,14 @@ def test_what_layer_one_makes_is_not_missing() -> None:
             mappings={"gpu0": (device,)},
         ),
     )
-    assert findings(wanted, facts(wanted, mappings=())) == []
+    assert problems(wanted, facts(wanted, mappings=())) == []
 
 
 def test_a_vm_without_an_address_collides_with_none() -> None:
     """VMs beside the cluster name none, and interfaces without one are many."""
     wanted = plan([vm(address="")])
     bare = replace(BRIDGE, name="eno1", type="eth", address="")
-    assert findings(wanted, facts(wanted, interfaces=(BRIDGE, bare))) == []
+    assert problems(wanted, facts(wanted, interfaces=(BRIDGE, bare))) == []
 
 
 def test_rights_on_a_pool_are_enough_for_its_vms() -> None:
@@ -99,7 +99,7 @@ def test_rights_on_a_pool_are_enough_for_its_vms() -> None:
     pool = {**held["/vms"], **held["/pool/k8s"]}
     seen = {"VM.Audit": True, "VM.Config.Options": True}
     moved = {**held, "/vms": seen, "/pool/k8s": pool}
-    assert findings(wanted, facts(wanted, permissions=moved)) == []
+    assert problems(wanted, facts(wanted, permissions=moved)) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.proxmox.conftest import plan, running, vm
 from talops.lab.faults import Fault
 from talops.lab.spec import LabSpec, cluster
 from talops.proxmox import guests, tasks
-from talops.proxmox.check import findings, look, observe
+from talops.proxmox.check import look, observe, problems
 from talops.proxmox.client import Access, Client, Token
 from talops.proxmox.facts import Unread
 from talops.redaction import Secret
@@ -27,16 +27,16 @@ P = plan()
 
 
 async def rules(access: Access) -> list[str]:
-    return [each.rule for each in findings(P, await look(access, P))]
+    return [each.rule for each in problems(P, await look(access, P))]
 
 
 async def test_a_token_without_rules_is_told_that_it_sees_nothing(lab: Lab, root: Client) -> None:
     """Empty lists are no proof: a VM is there, in the way, and invisible."""
     await tasks.run(root, "POST", "nodes/pve/qemu", {"vmid": 111, "name": "hidden"})
-    found = findings(P, await look(lab.access(lab.token()), P))
+    found = problems(P, await look(lab.access(lab.token()), P))
     assert found[0].rule == "no-privileges"
     assert "sees no template and no VM" in found[0].what
-    assert "pveum acl modify /vms --tokens 'ci@pve!tf'" in found[0].fix
+    assert "pveum acl modify /vms --tokens 'ci@pve!tf'" in found[0].hint
     hidden = [each.what for each in found if each.rule == "vmid"]
     assert hidden == ["VMID 111 of demo-cp-1 is taken by a VM that ci@pve!tf may not see"]
 
@@ -73,7 +73,7 @@ async def test_nobody_is_let_in_with_a_revoked_token(lab: Lab) -> None:
 async def test_a_proxmox_that_is_not_there(lab: Lab) -> None:
     """Nobody listens on that port."""
     there = lab.access()
-    found = findings(P, await look(replace(there, endpoint="https://127.0.0.1:1"), P))
+    found = problems(P, await look(replace(there, endpoint="https://127.0.0.1:1"), P))
     assert [each.rule for each in found] == ["api"]
     assert "does not answer" in found[0].what
 
@@ -81,11 +81,11 @@ async def test_a_proxmox_that_is_not_there(lab: Lab) -> None:
 async def test_a_certificate_of_an_unknown_ca(lab: Lab) -> None:
     """Refused with the CA's place, or remarked upon if any certificate is accepted."""
     without = Access(lab.endpoint, lab.access().login)
-    found = findings(P, await look(without, P))
+    found = problems(P, await look(without, P))
     assert [each.rule for each in found] == ["api", "certificate"]
-    assert "pve-root-ca.pem" in found[0].fix
+    assert "pve-root-ca.pem" in found[0].hint
     insecure = replace(without, insecure=True)
-    found = findings(P, await look(insecure, P))
+    found = problems(P, await look(insecure, P))
     assert [(each.rule, str(each.severity)) for each in found] == [("certificate", "warning")]
 
 
@@ -126,7 +126,7 @@ async def test_a_host_that_is_down_hides_nothing_else(tmp_path: Path) -> None:
     async with running(tmp_path / "lab", spec) as lab:
         lab.world.faults.add(Fault(kind="node-offline", node="pve2"))
         facts = await look(lab.access(), wanted)
-    found = findings(wanted, facts)
+    found = problems(wanted, facts)
     assert [(each.rule, each.what) for each in found] == [
         ("host", "host pve2 is offline"),
         ("bridge", "host pve has no bridge vmbr9; there are: vmbr0"),
@@ -138,7 +138,7 @@ async def test_what_could_not_be_read_is_not_nothing(lab: Lab) -> None:
     lab.world.faults.add(Fault(kind="error", path="/nodes/pve/network", status=500))
     facts = await look(lab.access(), P)
     assert isinstance(facts.interfaces, Unread)
-    assert [each.rule for each in findings(P, facts)] == ["unread"]
+    assert [each.rule for each in problems(P, facts)] == ["unread"]
 
 
 async def test_a_vm_is_what_its_config_says(lab: Lab, root: Client, stale: Client) -> None:
@@ -150,4 +150,4 @@ async def test_a_vm_is_what_its_config_says(lab: Lab, root: Client, stale: Clien
     assert (fresh.name, fresh.running, fresh.cores, fresh.memory) == ("demo-cp-1", True, 2, 4 << 30)
     assert await guests.guests(stale) == (fresh,)
     facts = await observe(stale, P)
-    assert not {"vmid", "mac", "leftover"} & {each.rule for each in findings(P, facts)}
+    assert not {"vmid", "mac", "leftover"} & {each.rule for each in problems(P, facts)}

@@ -6,11 +6,12 @@ import pytest
 
 from talops.checks.before.host import judge
 from talops.pipeline.checks import Verdict
-from talops.proxmox.check import Finding, Severity
+from talops.problems import Severity
+from talops.proxmox.check.problem import HostProblem, problem
 
-WRONG = Finding("bridge", "no bridge", "make one", "pve")
-REMARK = Finding("memory", "little memory", "free some", "pve", Severity.WARNING)
-LEFT = Finding("leftover", "VM 111 is there", "remove it", "nodes.yaml:2:5")
+WRONG = problem("bridge", "no bridge", "make one", "pve")
+REMARK = problem("memory", "little memory", "free some", "pve", Severity.WARNING)
+LEFT = problem("leftover", "VM 111 is there", "remove it", "nodes.yaml:2:5")
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,6 @@ LEFT = Finding("leftover", "VM 111 is there", "remove it", "nodes.yaml:2:5")
         ([LEFT], [Verdict.FAILED]),
     ],
 )
-def test_what_refuses_a_run(found: list[Finding], verdicts: list[Verdict]) -> None:
+def test_what_refuses_a_run(found: list[HostProblem], verdicts: list[Verdict]) -> None:
     """A VM that is not ours stops a run; what a killed run left is no finding."""
     assert [each.verdict for each in judge(found, "https://pve:8006")] == verdicts

@@ -12,16 +12,16 @@ from tests.proxmox.conftest import vm
 from tests.proxmox.provider_calls import life_of_a_vm
 
 from talops.errors import ConflictError, DeniedError, TalopsError
-from talops.proxmox.check import findings, look
+from talops.proxmox.check import look, problems
 from talops.proxmox.client import Client, Token
-from talops.proxmox.prepare import Asked, do, nothing, plan
+from talops.proxmox.prepare import PrepareOptions, do, nothing, plan
 from talops.proxmox.prepare import look as survey
 from talops.proxmox.rights import needs
 
 if TYPE_CHECKING:
     from tests.proxmox.conftest import Lab
 
-    from talops.proxmox.check import Finding
+    from talops.proxmox.check.problem import HostProblem
     from talops.proxmox.needs import Need
     from talops.proxmox.wanted import Wanted
     from talops.redaction import Secret
@@ -34,20 +34,20 @@ def image(lab: Lab) -> str:
     return f"{lab.image_url}/{EMPTY}/v1.13.9/nocloud-amd64.iso"
 
 
-async def prepared(client: Client, asked: Asked) -> Secret | None:
+async def prepared(client: Client, asked: PrepareOptions) -> Secret | None:
     value = None
     for step in plan(asked, await survey(client, asked)):
         value = await do(client, asked, step) or value
     return value
 
 
-async def checked(lab: Lab, token: Token, wanted: Wanted = P) -> list[Finding]:
-    return findings(wanted, await look(lab.access(token), wanted))
+async def checked(lab: Lab, token: Token, wanted: Wanted = P) -> list[HostProblem]:
+    return problems(wanted, await look(lab.access(token), wanted))
 
 
 async def test_the_token_can_do_all_that_a_plan_does(lab: Lab, root: Client) -> None:
     """From the download to the removal, and the check has nothing to say."""
-    value = await prepared(root, Asked(P))
+    value = await prepared(root, PrepareOptions(P))
     assert value
     given = Token("talops@pve!talops", value)
     assert await checked(lab, given) == []
@@ -57,17 +57,17 @@ async def test_the_token_can_do_all_that_a_plan_does(lab: Lab, root: Client) -> 
 
 async def test_a_second_time_nothing_is_left_to_do(lab: Lab, root: Client) -> None:
     """With the token's value at hand."""
-    await prepared(root, Asked(P))
-    again = Asked(P, kept_token=True)
+    await prepared(root, PrepareOptions(P))
+    again = PrepareOptions(P, kept_token=True)
     assert plan(again, await survey(root, again)) == []
 
 
 async def test_a_bigger_plan_adds_what_it_needs_and_keeps_the_rest(lab: Lab, root: Client) -> None:
     """Two clusters may share one account."""
-    value = await prepared(root, Asked(P))
+    value = await prepared(root, PrepareOptions(P))
     assert value
     bigger = replace(P, clones=True, guest_agent=True)
-    await prepared(root, Asked(bigger, kept_token=True))
+    await prepared(root, PrepareOptions(bigger, kept_token=True))
     given = Token("talops@pve!talops", value)
     assert await checked(lab, given, bigger) == []
     assert await checked(lab, given) == []
@@ -75,10 +75,10 @@ async def test_a_bigger_plan_adds_what_it_needs_and_keeps_the_rest(lab: Lab, roo
 
 async def test_a_token_whose_value_is_lost_is_not_replaced_unasked(lab: Lab, root: Client) -> None:
     """Something may still use it; --new-token says that nothing does."""
-    first = await prepared(root, Asked(P))
+    first = await prepared(root, PrepareOptions(P))
     with pytest.raises(ConflictError, match="its value is unknown"):
-        await prepared(root, Asked(P))
-    second = await prepared(root, Asked(P, new_token=True))
+        await prepared(root, PrepareOptions(P))
+    second = await prepared(root, PrepareOptions(P, new_token=True))
     assert first
     assert second
     assert [f.rule for f in await checked(lab, Token("talops@pve!talops", first))] == ["api"]
@@ -116,7 +116,7 @@ async def test_typing_the_fixes_mends_everything(lab: Lab, root: Client, privsep
     lab.pve.rights.changed()
     first = await checked(lab, token)
     assert first[0].rule == "no-privileges"
-    for line in first[0].fix.splitlines()[1:]:
+    for line in first[0].hint.splitlines()[1:]:
         await typed(root, line)
     assert await checked(lab, token) == []
 
@@ -132,23 +132,23 @@ async def test_a_fix_takes_no_right_away(lab: Lab, root: Client) -> None:
     wanted = replace(P, images=images)
     (finding,) = await checked(lab, token, wanted)
     assert finding.where == "/storage/local-lvm"
-    for line in finding.fix.splitlines():
+    for line in finding.hint.splitlines():
         await typed(root, line)
     assert await checked(lab, token, wanted) == []
 
 
 async def test_the_printed_lines_are_the_whole_preparation(lab: Lab, root: Client) -> None:
     """--print, typed on the host, leaves nothing for prepare to do."""
-    for step in plan(Asked(P), nothing()):
+    for step in plan(PrepareOptions(P), nothing()):
         await typed(root, step.line)
-    again = Asked(P, kept_token=True)
+    again = PrepareOptions(P, kept_token=True)
     assert plan(again, await survey(root, again)) == []
 
 
 async def test_storages_and_mappings_are_made_fit(lab: Lab, root: Client) -> None:
     """`iso` is added to what the storage may hold; the only graphics card gets its name."""
     lab.pve.storages.config.put("local", {**lab.pve.storages.config["local"], "content": "backup"})
-    asked = Asked(wanted_plan([vm(gpus=("gpu0",))]))
+    asked = PrepareOptions(wanted_plan([vm(gpus=("gpu0",))]))
     value = await prepared(root, asked)
     assert value
     assert lab.pve.storages.config["local"]["content"] == "backup,iso"
@@ -172,13 +172,13 @@ async def test_a_name_that_proxmox_refuses_changes_nothing(
     """Recorded from 9.2: 400, after user and rights were created already."""
     before = (lab.pve.users.keys(), lab.pve.roles.keys(), lab.pve.acl.keys())
     with pytest.raises(TalopsError, match=words):
-        await prepared(root, replace(Asked(P), **changes))
+        await prepared(root, replace(PrepareOptions(P), **changes))
     assert (lab.pve.users.keys(), lab.pve.roles.keys(), lab.pve.acl.keys()) == before
 
 
 async def test_a_device_is_not_guessed(lab: Lab, root: Client) -> None:
     """An address that is not there is asked about, with the cards that are."""
-    asked = Asked(wanted_plan([vm(gpus=("gpu0",))]), gpus={"gpu0": "0000:09:00.0"})
+    asked = PrepareOptions(wanted_plan([vm(gpus=("gpu0",))]), gpus={"gpu0": "0000:09:00.0"})
     with pytest.raises(TalopsError, match=r"graphics cards there: 0000:01:00\.0"):
         await prepared(root, asked)
 

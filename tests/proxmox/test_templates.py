@@ -21,7 +21,7 @@ from talops.lab.proxmox.vm.records import Vm
 from talops.lab.spec import STORAGES, HypervisorSpec, LabSpec, NodeSpec, StorageSpec, cluster
 from talops.proxmox import tasks
 from talops.proxmox.client import Client
-from talops.proxmox.marks import TAG, Mark, read_mark
+from talops.proxmox.provenance import TAG, Provenance, read_provenance
 from talops.proxmox.template_build import build
 from talops.proxmox.templates import Hardware, Recipe, listed, remove
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tests.proxmox.conftest import Lab
 
 EMPTY = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
-MARK = Mark("v1.13.9", EMPTY, "nocloud", secureboot=False, source="image")
+MARK = Provenance("v1.13.9", EMPTY, "nocloud", secureboot=False, source="image")
 HARDWARE = Hardware("ovmf", "q35", "virtio-scsi-single", "host", "vmbr0", "local-lvm", disk_gib=10)
 
 
@@ -42,19 +42,19 @@ def recipe(lab: Lab, **changes: object) -> Recipe:
 
 
 def iso(lab: Lab, **changes: object) -> Recipe:
-    given = recipe(lab, mark=replace(MARK, source="iso"), file_name="talos.iso", **changes)
+    given = recipe(lab, provenance=replace(MARK, source="iso"), file_name="talos.iso", **changes)
     return replace(given, url=given.url.replace("qcow2", "iso"))
 
 
 async def test_a_template_holds_talos_and_nothing_else(lab: Lab, root: Client) -> None:
     """The disk is the image's, there is no cloud-init drive and no address."""
     made = await build(root, recipe(lab), lambda _: None)
-    assert (made.vm_id, made.host, made.mark) == (9000, "pve", MARK)
+    assert (made.vm_id, made.host, made.provenance) == (9000, "pve", MARK)
     config = await root.get("nodes/pve/qemu/9000/config")
     assert config["template"] == 1
     assert "base-9000-disk" in config["scsi0"]
     assert not {"ide2", "ipconfig0", "cicustom", "efidisk0"} & set(config)
-    assert read_mark(config["description"]) == MARK
+    assert read_provenance(config["description"]) == MARK
 
 
 async def test_a_second_build_finds_the_first(lab: Lab, root: Client) -> None:
@@ -145,7 +145,7 @@ async def test_what_is_not_ours_is_left_alone(lab: Lab, root: Client) -> None:
 async def test_another_version_is_not_taken_for_the_right_one(lab: Lab, root: Client) -> None:
     """The name may be chosen freely; what counts is what it holds."""
     await build(root, recipe(lab), lambda _: None)
-    newer = recipe(lab, mark=replace(MARK, version="v1.13.10"))
+    newer = recipe(lab, provenance=replace(MARK, version="v1.13.10"))
     with pytest.raises(ConflictError, match=r"holds Talos v1\.13\.9"):
         await build(root, newer, lambda _: None)
 
@@ -193,6 +193,6 @@ async def test_a_token_without_rights_is_refused_in_words(lab: Lab, root: Client
 def test_a_mark_reads_back() -> None:
     """Whatever else somebody writes into the description."""
     text = f"Our base.\n\n{MARK.line()}\nDo not touch."
-    assert read_mark(text) == MARK
-    assert read_mark("talops template: who knows") is None
+    assert read_provenance(text) == MARK
+    assert read_provenance("talops template: who knows") is None
     assert TAG == "talops-template"

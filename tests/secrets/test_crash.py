@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.dying import KILLED, Place
+from tests.crash_points import KILLED, CrashSite
 
 from talops.redaction import Secret
 from talops.secrets.age import KeyRing, load_keys
@@ -74,12 +74,12 @@ class Scene:
             await Vault.of(made.sops).write({NAME: Secret(self.value)})
         await Vault.of(made.sops).write({"older": Secret("an-older-value")})
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> CrashSite:
         folder = self._folder / name
         shutil.copytree(self._origin, folder / "repo")
         keys = load_keys(folder / "repo" / "age.key")
         known = [key.identity.reveal() for key in keys.keys] if keys else []
-        place = Place(folder / "repo", folder, (self.value, *known))
+        place = CrashSite(folder / "repo", folder, (self.value, *known))
         place.spy("sops", self._sops)
         # The value comes out of a file: a shell's own printf is no process with arguments.
         (folder / "value").write_text(self.value)
@@ -91,16 +91,16 @@ class Scene:
         editor.chmod(0o755)
         return place
 
-    def run(self, place: Place, *, die_at: int = 0) -> int:
+    def run(self, place: CrashSite, *, die_at: int = 0) -> int:
         given = self.value if self.command.by_stdin else ""
         return place.run([*self.command.words], die_at=die_at, given=given)
 
-    def look_after_death(self, place: Place) -> None:
+    def look_after_death(self, place: CrashSite) -> None:
         """The value only where it was before; the key only in its file."""
         assert place.holders(self.value) <= self.command.plain
         assert place.holders("AGE-SECRET-KEY-1") <= {"age.key"}
 
-    async def look_at_the_end(self, place: Place) -> None:
+    async def look_at_the_end(self, place: CrashSite) -> None:
         """As if nobody had ever been killed."""
         ring = load_keys(place.root / "age.key")
         assert ring

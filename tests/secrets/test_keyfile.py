@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.dying import KILLED, Place
+from tests.crash_points import KILLED, CrashSite
 
 from talops.errors import TalopsError
 from talops.secrets import keyfile
@@ -36,12 +36,12 @@ def test_killed_at_every_step(tmp_path: Path) -> None:
     old, new = AgeKey.generate(), AgeKey.generate()
     seen = []
 
-    def place(number: int) -> Place:
+    def place(number: int) -> CrashSite:
         folder = tmp_path / str(number)
         (folder / "site").mkdir(parents=True)
         KeyRing((old,)).save(folder / "site" / "age.key")
         (folder / "new").write_text(new.identity.reveal())
-        return Place(folder / "site", folder, script=ROTATE)
+        return CrashSite(folder / "site", folder, script=ROTATE)
 
     whole = place(0)
     assert whole.run([str(whole.folder / "new")]) == 0

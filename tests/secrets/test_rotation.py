@@ -137,7 +137,7 @@ async def test_files_follow_the_rules(tool: Callable[[str], Path], tmp_path: Pat
     (key,) = sops.keys.keys
     (sops.root / ".sops.yaml").write_text(rules_text([key.recipient]))
     stale = await check_repository(sops)
-    assert {finding.kind for finding in stale} == {"stale recipients"}
+    assert {problem.rule for problem in stale} == {"stale recipients"}
     assert mate.recipient in stale[0].what
     assert len(await follow_rules(sops, ignore)) == 2
     assert await check_repository(sops) == []

@@ -50,12 +50,12 @@ def b64(text: str) -> str:
     ],
 )
 def test_what_is_found(name: str, text: str, lines: list[int | None]) -> None:
-    """File and text in, lines out; the finding never repeats the secret."""
+    """File and text in, lines out; the problem never repeats the secret."""
     found = list(scan(name, text, {"tfstate_password": Secret("known-value!")}))
-    assert [finding.line for finding in found] == lines
-    for finding in found:
-        assert "known-value!" not in str(finding)
-        assert "hunter22" not in str(finding)
+    assert [problem.where.line or None for problem in found] == lines
+    for problem in found:
+        assert "known-value!" not in str(problem)
+        assert "hunter22" not in str(problem)
 
 
 def test_short_known_values_are_not_searched() -> None:

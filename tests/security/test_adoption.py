@@ -13,9 +13,9 @@ from tests.tofu.world import World, address, node
 
 from talops.checks.before.host import judge
 from talops.pipeline.checks import Verdict
-from talops.proxmox.check import findings
-from talops.tofu.attached import in_the_way, lost_vms
-from talops.tofu.diary import Diary
+from talops.proxmox.check import problems as host_problems
+from talops.site.existing_vms import in_the_way, lost_vms
+from talops.tofu.creation_record import CreationRecord
 from talops.tofu.identity import problems, recorded
 from talops.tofu.plan import VM, Change
 from talops.tofu.policy import Policy, RefusedError
@@ -54,7 +54,7 @@ STRANGER = {
 )
 def test_preflight_refuses_a_leftover(change: dict[str, Any], reason: str) -> None:
     """The name and the VMID of a node do not make a VM ours."""
-    found = findings(P, facts(P, guests=(replace(OURS, **change),)))
+    found = host_problems(P, facts(P, guests=(replace(OURS, **change),)))
     left = [each for each in found if each.rule == "leftover"]
     assert [reason in each.what for each in left] == [True]
     assert {each.verdict for each in judge(left, "https://pve:8006")} == {Verdict.FAILED}
@@ -63,7 +63,7 @@ def test_preflight_refuses_a_leftover(change: dict[str, Any], reason: str) -> No
 def test_a_vm_of_the_state_may_drift() -> None:
     """A tag that somebody removed from our own VM is a difference, not a stranger."""
     wanted = plan([replace(vm, recorded=True) for vm in P.vms])
-    found = findings(wanted, facts(wanted, guests=(replace(OURS, tags=frozenset()),)))
+    found = host_problems(wanted, facts(wanted, guests=(replace(OURS, tags=frozenset()),)))
     assert [each.rule for each in found] == ["drifted"]
 
 
@@ -97,7 +97,7 @@ async def test_a_vmid_that_is_taken(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match=r"VM 121 .* lacks the tags demo"):
         await run(world, tmp_path, replace(CONDUCT, in_the_way=taken))
     assert world.actual == {}
-    assert Diary(tmp_path / "creating.json").read() == {}
+    assert CreationRecord(tmp_path / "creating.json").read() == {}
 
 
 async def test_only_new_vms_have_to_be_free(tmp_path: Path) -> None:

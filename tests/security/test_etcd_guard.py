@@ -19,8 +19,8 @@ from talops.site.site import Limits
 from talops.talos.membership import Etcd, objection_to_stop
 from talops.talos.wire import machine_pb2 as pb
 from talops.tofu.apply import Applier
-from talops.tofu.conduct import Conduct
-from talops.tofu.diary import Diary
+from talops.tofu.apply_options import ApplyOptions
+from talops.tofu.creation_record import CreationRecord
 from talops.tofu.policy import Policy, RefusedError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Scene:
         cluster: Any = SimpleNamespace(control_planes=planes)
         quick = Limits(boot=0.05, etcd=0.05, interval=0.01)
         guard = EtcdGuard(cluster, self.folder, fleet, quick, policy.allow_unhealthy_etcd)
-        conduct = Conduct(
+        conduct = ApplyOptions(
             policy,
             read_disks=_read_disks,
             healthy=self.healthy,
@@ -85,7 +85,7 @@ class Scene:
         )
         saved = self.folder / "x.tfplan"
         await self.world.plan(saved, destroy=conduct.destroy, targets=conduct.targets)
-        diary = Diary(self.folder / "creating.json")
+        diary = CreationRecord(self.folder / "creating.json")
         await Applier(cast("Engine", self.world), conduct, diary).apply(saved)
 
 

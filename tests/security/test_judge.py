@@ -13,7 +13,7 @@ from tests.tofu.test_judge import judged, vm
 from tests.tofu.world import World, address, node
 
 from talops.tofu.approval import beyond
-from talops.tofu.diary import ADOPTED, CREATING, LIFETIME, Diary
+from talops.tofu.creation_record import ADOPTED, CREATING, LIFETIME, CreationRecord
 from talops.tofu.events import BatchStarted
 from talops.tofu.judge import judge
 from talops.tofu.ordering import restart_batches
@@ -141,7 +141,7 @@ def deleting() -> Any:
 @pytest.mark.parametrize("stage", [ADOPTED, CREATING])
 def test_an_entry_of_the_diary_opens_no_running_node(tmp_path: Path, stage: str) -> None:
     """What was adopted or begun once runs now: destroying it needs its name."""
-    diary = Diary(tmp_path / "x.creating.json")
+    diary = CreationRecord(tmp_path / "x.creating.json")
     diary.write([address(name) for name in PLANES], stage)
     plan = deleting()
     policy = Policy(fresh=diary.fresh(plan))
@@ -153,7 +153,7 @@ def test_a_stale_diary_of_an_older_version(tmp_path: Path) -> None:
     """An entry that does not say when it was written counts for nothing."""
     path = tmp_path / "x.creating.json"
     path.write_text(json.dumps({address(name): "adopted" for name in PLANES}))
-    assert Diary(path).fresh(deleting()) == frozenset()
+    assert CreationRecord(path).fresh(deleting()) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -162,14 +162,14 @@ def test_a_stale_diary_of_an_older_version(tmp_path: Path) -> None:
 def test_entries_of_the_diary_expire(tmp_path: Path, age: timedelta) -> None:
     """Even a VM that was never started is only ours for a day."""
     path, now = tmp_path / "x.creating.json", datetime.now(UTC)
-    Diary(path, lambda: now - age).write([address("cp-1")])
-    assert Diary(path, lambda: now).read() == {}
-    assert Diary(path, lambda: now - age).read() == {address("cp-1"): CREATING}
+    CreationRecord(path, lambda: now - age).write([address("cp-1")])
+    assert CreationRecord(path, lambda: now).read() == {}
+    assert CreationRecord(path, lambda: now - age).read() == {address("cp-1"): CREATING}
 
 
 def test_an_unstarted_vm_is_fresh(tmp_path: Path) -> None:
     """One that a killed run made and never started is completed or replaced without a name."""
-    diary = Diary(tmp_path / "x.creating.json")
+    diary = CreationRecord(tmp_path / "x.creating.json")
     diary.write([address("cp-1")], ADOPTED)
     before = node("cp-1", started=False)
     change = {"actions": ["delete", "create"], "before": before, "after": node("cp-1")}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from talops.errors import ToolError
-from talops.machineconfig.places import SEALED, new_secrets
+from talops.machineconfig.places import SEALED
 from talops.machineconfig.secrets import bundle as bundles
-from talops.site.secrets_file import SecretsFile
+from talops.site.secrets_file import SecretsFile, new_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ class Slow:
 
     async def decrypt(self, _: Path) -> str:
         self.opened += 1
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         if self.opened <= self.failures:
             raise ToolError("not now")
         return self.text

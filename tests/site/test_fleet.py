@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from talops.site import fleet as fleets
-from talops.site.fleet import Fleet, ForeignNodeError, Silent
+from talops.site.fleet import Fleet, ForeignNodeError, Unreachable
 from talops.site.secrets_file import SecretsFile
 from talops.talos.errors import (
     ClockError,
@@ -109,7 +109,7 @@ async def test_not_yet(bundle: Bundle, monkeypatch: pytest.MonkeyPatch, error: T
     fleet = Fleet(bundle)
     answering(fleet, monkeypatch, error)
     state = await fleet.look(ONE)
-    assert isinstance(state, Silent)
+    assert isinstance(state, Unreachable)
     assert state.error.what == error.what
 
 

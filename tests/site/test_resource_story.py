@@ -6,7 +6,7 @@ import pytest
 
 from talops.events import Event, NodeStatus, PartProgress
 from talops.pipeline.stage import Reporter
-from talops.site.resource_story import ResourceStory
+from talops.site.resource_progress import ResourceProgress
 from talops.tofu.events import ResourceChange
 
 VM = 'module.node["cp-1"].proxmox_virtual_environment_vm.this'
@@ -30,7 +30,7 @@ def test_story(
     """Every event is passed on; changes of resources are told, of VMs with their node."""
     seen: list[Event] = []
     given = ResourceChange("02-platforms/home", address, action, phase, 2)
-    ResourceStory(Reporter("provision", seen.append))(given)
+    ResourceProgress(Reporter("provision", seen.append))(given)
     told = [PartProgress("provision", *part, 2.0)] if part else []
     states = [NodeStatus("cp-1", vm=vm)] if vm else []
     assert seen == [given, *told, *states]

@@ -16,9 +16,9 @@ from talops.pipeline.lock import Holder, shared_lock
 from talops.redaction import Secret
 from talops.site.run_lock import RunLock, read
 from talops.statestore.backends.http import HttpSettings
-from talops.statestore.backends.marks import HttpMarks
+from talops.statestore.backends.locks import HttpLocks
 from talops.statestore.backends.s3 import S3Settings
-from talops.statestore.backends.s3_marks import S3Marks
+from talops.statestore.backends.s3_locks import S3Locks
 from talops.statestore.model import Retention
 from talops.statestore.stores import StoreAddress
 
@@ -44,18 +44,18 @@ def bucket() -> Iterator[S3Server]:
 
 @asynccontextmanager
 async def opened(kind: str, request: pytest.FixtureRequest, project: str) -> AsyncIterator[RunLock]:
-    marks: HttpMarks | S3Marks
+    locks: HttpLocks | S3Locks
     if kind == "http":
         url = request.getfixturevalue("http_url")
-        marks = HttpMarks(HttpSettings(f"{url}/{project}"))
+        locks = HttpLocks(HttpSettings(f"{url}/{project}"))
     else:
         server: S3Server = request.getfixturevalue("bucket")
         settings = S3Settings(server.new_bucket(), "p", (), server.options)
-        marks = S3Marks(settings, Retention(1, 1))
+        locks = S3Locks(settings, Retention(1, 1))
     try:
-        yield RunLock("demo", marks, print)
+        yield RunLock("demo", locks, print)
     finally:
-        await marks.close()
+        await locks.close()
 
 
 @pytest.mark.parametrize("kind", ["http", "s3"])
@@ -101,10 +101,10 @@ async def test_the_command_that_is_named_frees_it(
         me = Holder.myself("r1", "up", tmp_path)
         await lock.acquire(me)
         *_, name, _, lock_id = lock.way_out(me).split()
-        marks = lock._marks
-        assert isinstance(marks, HttpMarks | S3Marks)
-        assert name in {info.name for info in await marks.overview() if info.lock}
-        assert await marks.unlock(name, lock_id)
+        locks = lock._locks
+        assert isinstance(locks, HttpLocks | S3Locks)
+        assert name in {info.name for info in await locks.overview() if info.lock}
+        assert await locks.unlock(name, lock_id)
         assert await lock.acquire(replace(me, run="r2")) is None
 
 
@@ -115,10 +115,10 @@ async def test_a_server_without_such_locks_is_noted(tmp_path: Path) -> None:
     said: list[str] = []
     server = start(StoreAddress(Secret(f"sqlite:{tmp_path / 's.db'}")))
     try:
-        marks = HttpMarks(HttpSettings(f"{server.address}/-/no/such/place"))
-        lock = RunLock("demo", marks, said.append)
+        locks = HttpLocks(HttpSettings(f"{server.address}/-/no/such/place"))
+        lock = RunLock("demo", locks, said.append)
         assert await lock.acquire(Holder.myself("r1", "up", tmp_path)) is None
-        await marks.close()
+        await locks.close()
     finally:
         server.stop()
     assert "offers no run lock" in said[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.dying import KILLED, Place
+from tests.crash_points import KILLED, CrashSite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,10 +23,10 @@ code = 0
 def test_killed_at_every_step(tmp_path: Path) -> None:
     """The old config, the new one, or none: the next run makes it again."""
 
-    def place(number: int) -> Place:
+    def place(number: int) -> CrashSite:
         root = tmp_path / str(number) / "site"
         root.mkdir(parents=True)
-        return Place(root, root.parent, script=TWICE)
+        return CrashSite(root, root.parent, script=TWICE)
 
     whole = place(0)
     assert whole.run([]) == 0

@@ -11,12 +11,12 @@ from talops.errors import ConflictError, TalopsError
 from talops.inventory.load import load
 from talops.site.bootstrap_record import read_record
 from talops.site.site import Limits
-from talops.stages.bootstrap import Bootstrap, Facts, Plane
+from talops.stages.bootstrap import Bootstrap, ControlPlaneFacts, Facts
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-EMPTY = Plane(has_data=False, members=frozenset())
-DATA = Plane(has_data=True, members=frozenset())
-MEMBER = Plane(has_data=True, members=frozenset({"ha-cp-1"}))
+EMPTY = ControlPlaneFacts(has_data=False, members=frozenset())
+DATA = ControlPlaneFacts(has_data=True, members=frozenset())
+MEMBER = ControlPlaneFacts(has_data=True, members=frozenset({"ha-cp-1"}))
 NEW = ["found etcd on ha-cp-1 (once in a cluster's life)"]
 
 
@@ -31,7 +31,7 @@ def stage() -> Bootstrap:
     return Bootstrap(site, nothing, nothing)
 
 
-def facts(*planes: Plane, founded: str | None = None) -> Facts:
+def facts(*planes: ControlPlaneFacts, founded: str | None = None) -> Facts:
     names = ("ha-cp-1", "ha-cp-2", "ha-cp-3")
     return Facts(dict(zip(names, planes, strict=True)), founded, "this-cluster")
 

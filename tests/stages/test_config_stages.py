@@ -13,7 +13,7 @@ from talops.errors import UnreachableError, WaitTimeoutError
 from talops.machineconfig.build import build_configs
 from talops.pipeline.planning import Plan, make_plan
 from talops.pipeline.stage import Reporter, Seen
-from talops.site.fleet import Configured, Silent, Waiting
+from talops.site.fleet import Configured, InMaintenance, Unreachable
 from talops.site.node_facts import NodeFacts, change_for
 from talops.site.secrets_file import SecretsFile
 from talops.site.site import Limits, Site
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from talops.site.fleet import State
 
 RUNNING = MachineStatus("running", ready=True, unmet=())
-DOWN = Silent(UnreachableError("connection refused"))
+DOWN = Unreachable(UnreachableError("connection refused"))
 OTHER = Configured("machine: {type: worker}\n", RUNNING)
 # What the inventory does not want any more; Talos drops it without a reboot.
 EXTRA = "---\napiVersion: v1alpha1\nkind: KmsgLogConfig\nname: old\nurl: tcp://10.0.0.9:514/\n"
@@ -158,7 +158,7 @@ async def test_all_right(scene: Scene) -> None:
 
 async def test_all_new(scene: Scene) -> None:
     """All get their first config from `apply-config`; `workers` only waits."""
-    scene.world.states = {name: [Waiting()] for name in scene.right}
+    scene.world.states = {name: [InMaintenance()] for name in scene.right}
     scene.world.etcd = False
     found = changes(await scene.plan())
     assert {stage for stage, _, _ in found} == {"apply-config"}
@@ -191,7 +191,7 @@ async def test_a_silent_control_plane(scene: Scene) -> None:
 async def test_only_control_planes_are_waited_for(scene: Scene) -> None:
     """A new worker may stay silent for as long as it takes to found etcd."""
     worker = scene.workers[0]
-    scene.world.states |= {worker: [Waiting(), DOWN]}
+    scene.world.states |= {worker: [InMaintenance(), DOWN]}
     stage = scene.apply_config()
     facts: Any = await stage.observe()
     assert facts is not None
@@ -230,7 +230,7 @@ async def test_a_late_worker_gets_what_it_lacks(scene: Scene) -> None:
 async def test_a_config_from_a_run_before(scene: Scene, refusal: Exception) -> None:
     """A node that took one a moment ago is "not yet": it is looked at again, not given up."""
     plane = scene.cluster.control_planes[0].name
-    scene.world.states |= {plane: [Waiting(), Waiting(), DOWN, scene.right[plane]]}
+    scene.world.states |= {plane: [InMaintenance(), InMaintenance(), DOWN, scene.right[plane]]}
     scene.world.refusals = [refusal, refusal]
     stage = scene.apply_config()
     facts: Any = await stage.observe()
@@ -243,7 +243,7 @@ async def test_a_config_from_a_run_before(scene: Scene, refusal: Exception) -> N
 async def test_leaving_maintenance_mode_while_asked(scene: Scene) -> None:
     """No sentence says that a node is and is not in maintenance mode."""
     plane = scene.cluster.control_planes[0]
-    scene.world.states |= {plane.name: [Waiting()]}
+    scene.world.states |= {plane.name: [InMaintenance()]}
     stage = scene.apply_config()
     facts: Any = await stage.observe()
     with pytest.raises(WaitTimeoutError, match="last reason: it is leaving maintenance mode"):
@@ -253,7 +253,10 @@ async def test_leaving_maintenance_mode_while_asked(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        (NodeFacts(Waiting(), same=False), "install n (first config: installs, then reboots)"),
+        (
+            NodeFacts(InMaintenance(), same=False),
+            "install n (first config: installs, then reboots)",
+        ),
         (NodeFacts(DOWN, same=False), "await n (silent until a control plane signs its "),
         (NodeFacts(OTHER, same=True), "None"),
         (

@@ -11,7 +11,7 @@ from tests.stages.test_node_faults import standing
 
 from talops.inventory.load import load
 from talops.machineconfig.build import build_configs
-from talops.site.fleet import Configured, Fleet, Silent, Waiting
+from talops.site.fleet import Configured, Fleet, InMaintenance, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,5 +50,5 @@ async def test_no_node_is_taken_for_foreign(
 
         for node in cluster.nodes:  # one by one, so that the looks come quickly
             seen = await first(node)
-            assert set(seen) <= {Waiting, Silent, Configured}
+            assert set(seen) <= {InMaintenance, Unreachable, Configured}
             assert seen[-1] is Configured

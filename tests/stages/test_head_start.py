@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from talops.pipeline.stage import Reporter
-from talops.site.resource_story import ResourceStory
+from talops.site.resource_progress import ResourceProgress
 from talops.stages.provision import Provision
 from talops.tofu.events import LayerStarted, TofuLine
 
@@ -33,7 +33,7 @@ async def test_under_way_with_the_first_word() -> None:
     nothing: Any = None
     report = Reporter("provision", lambda _: None)
     stage = Provision(nothing, nothing, report)
-    hear = stage._hear(ResourceStory(report))
+    hear = stage._hear(ResourceProgress(report))
     hear(LayerStarted("02-platforms/demo", "plan"))
     assert not stage.under_way.is_set()
     hear(TofuLine("02-platforms/demo", "OpenTofu 1.12.6"))

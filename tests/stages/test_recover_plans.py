@@ -17,9 +17,9 @@ from talops.proxmox.facts import Guest
 from talops.site.host_wanted import wanted
 from talops.site.site import Limits
 from talops.stages.adopt import Adopt, Facts
+from talops.stages.bootstrap import ControlPlaneFacts
 from talops.stages.bootstrap import Facts as EtcdFacts
-from talops.stages.bootstrap import Plane
-from talops.stages.restore import Restore, Word, word_of
+from talops.stages.restore import RecoveryChoice, Restore, recovery_choice
 from talops.stages.salvage import Facts as Leftovers
 from talops.stages.salvage import Salvage
 
@@ -138,28 +138,28 @@ def test_gaps_of_an_import_are_filled_once() -> None:
     assert (second["url"], second["size"]) == ("https://f/t.iso", 3)
 
 
-EMPTY = Plane(has_data=False, members=frozenset())
-MEMBER = Plane(has_data=True, members=frozenset({"ha-cp-1"}))
+EMPTY = ControlPlaneFacts(has_data=False, members=frozenset())
+MEMBER = ControlPlaneFacts(has_data=True, members=frozenset({"ha-cp-1"}))
 
 
-def etcd(plane: Plane) -> EtcdFacts:
+def etcd(plane: ControlPlaneFacts) -> EtcdFacts:
     return EtcdFacts({"ha-cp-1": plane, "ha-cp-2": EMPTY, "ha-cp-3": EMPTY}, "this", "this")
 
 
-def restore(root: Path, word: Word) -> Restore:
+def restore(root: Path, choice: RecoveryChoice) -> Restore:
     nothing: Any = None
-    return Restore(site(root), nothing, nothing, word)
+    return Restore(site(root), nothing, nothing, choice)
 
 
 def test_lost_etcd_needs_a_word(tmp_path: Path) -> None:
     """Without one a recovery refuses like any other run; with one it does what was said."""
     snapshot = tmp_path / "snap.db"
     snapshot.write_bytes(b"database")
-    copy = Word(snapshot, from_copy=True)
+    copy = RecoveryChoice(snapshot, from_copy=True)
     with pytest.raises(ConflictError) as caught:
-        restore(tmp_path, Word()).plan(etcd(EMPTY))
+        restore(tmp_path, RecoveryChoice()).plan(etcd(EMPTY))
     assert "--bootstrap-again ha" in (caught.value.hint or "")
-    (again,) = restore(tmp_path, Word(again=True)).plan(etcd(EMPTY))
+    (again,) = restore(tmp_path, RecoveryChoice(again=True)).plan(etcd(EMPTY))
     assert again.action == "found"
     (back,) = restore(tmp_path, copy).plan(etcd(EMPTY))
     assert str(back) == "restore etcd on ha-cp-1 (from snap.db)"
@@ -169,12 +169,12 @@ def test_no_snapshot_is_restored_over_data(tmp_path: Path) -> None:
     """Data anywhere is kept, unless it came from this very snapshot."""
     snapshot = tmp_path / "snap.db"
     snapshot.write_bytes(b"database")
-    stage = restore(tmp_path, Word(snapshot, from_copy=True))
+    stage = restore(tmp_path, RecoveryChoice(snapshot, from_copy=True))
     with pytest.raises(ConflictError, match="etcd has data"):
         stage.plan(etcd(MEMBER))
     restored = replace(etcd(MEMBER), snapshot=stage._digest)
     assert stage.plan(restored) == []
-    assert restore(tmp_path, Word()).plan(etcd(MEMBER)) == []
+    assert restore(tmp_path, RecoveryChoice()).plan(etcd(MEMBER)) == []
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_no_snapshot_is_restored_over_data(tmp_path: Path) -> None:
 def test_words_that_mean_nothing(snapshot: Path | None, again: str | None, reason: str) -> None:
     """They are refused before anything is looked at."""
     with pytest.raises(TalopsError, match=reason):
-        word_of("ha", snapshot, again, from_copy=False)
+        recovery_choice("ha", snapshot, again, from_copy=False)
 
 
 def test_leftovers_are_put_away(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.stages.reworded import Traced
 from talops.errors import ConflictError, TalopsError, UnreachableError
 from talops.inventory.load import load
 from talops.pipeline.stage import Seen
-from talops.site.fleet import Configured, Silent, Waiting
+from talops.site.fleet import Configured, InMaintenance, Unreachable
 from talops.stages import reset_one
 from talops.stages.reset_nodes import ResetChange
 from talops.stages.reset_one import Facts, ResetOne
@@ -20,7 +20,7 @@ from talops.talos.membership import objection_to_leave as objection
 
 CLUSTER = load(Path(__file__).parent.parent.parent / "examples" / "ha").require()
 RUNNING = Configured("config", None)
-SILENT = Silent(UnreachableError("no route"))
+SILENT = Unreachable(UnreachableError("no route"))
 
 
 def etcd(members: str, healthy: str, **unread: str) -> Etcd:
@@ -66,7 +66,7 @@ GOOD, LAST = etcd("123", "123"), etcd("1", "1")
     ("name", "seen", "force", "wanted"),
     [
         ("ha-w-1", Facts(RUNNING, None), False, ["reset ha-w-1 (drain and wipe)"]),
-        ("ha-w-1", Facts(Waiting(), None), False, []),
+        ("ha-w-1", Facts(InMaintenance(), None), False, []),
         ("ha-w-1", Facts(SILENT, None), True, []),
         ("ha-cp-1", Facts(RUNNING, GOOD), False, ["reset ha-cp-1 (drain, leave etcd and wipe)"]),
         (
@@ -83,7 +83,7 @@ GOOD, LAST = etcd("123", "123"), etcd("1", "1")
         ),
         (
             "ha-cp-1",
-            Facts(Waiting(), etcd("123", "23")),
+            Facts(InMaintenance(), etcd("123", "23")),
             False,
             ["remove etcd member ha-cp-1 (by the other members)"],
         ),

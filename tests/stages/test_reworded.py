@@ -13,12 +13,12 @@ from tests.stages.test_reset_one import GOOD, LAST, etcd
 
 from talops import generated
 from talops.adoption.claims import Claim
-from talops.delivery.handover import Checked
-from talops.delivery.objects import Look
+from talops.delivery.handover import CheckedBranch
+from talops.delivery.objects import ObjectDifferences
 from talops.errors import UnreachableError
 from talops.inventory.load import load
 from talops.pipeline.stage import Change, Stage
-from talops.site.fleet import Configured, Silent, Waiting
+from talops.site.fleet import Configured, InMaintenance, Unreachable
 from talops.site.node_facts import Facts as ConfigFacts
 from talops.site.node_facts import NodeFacts
 from talops.site.site import Site
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 CLUSTER = load(EXAMPLES / "ha").require()
 RUNNING = Configured("config", None)
-DOWN = Silent(UnreachableError("no route"))
+DOWN = Unreachable(UnreachableError("no route"))
 SEEDS = 20
 
 
@@ -114,7 +114,7 @@ def resets(site: Site, log: Log, outside: Any) -> list[Scene]:
 def configs(site: Site, log: Log, outside: Any) -> list[Scene]:
     """A first config, one that is awaited, and updates with and without a reboot."""
     seen: dict[str, NodeFacts] = {
-        "ha-cp-1": NodeFacts(Waiting(), same=False, wanted="1"),
+        "ha-cp-1": NodeFacts(InMaintenance(), same=False, wanted="1"),
         "ha-cp-2": NodeFacts(RUNNING, False, ApplyMode.REBOOT, ("machine.files",), wanted="2"),
         "ha-cp-3": NodeFacts(RUNNING, False, ApplyMode.NO_REBOOT, ("machine.env",), wanted="3"),
         "ha-w-1": NodeFacts(DOWN, same=False, wanted="4"),
@@ -133,11 +133,14 @@ def etcds(site: Site, log: Log, outside: Any) -> list[Scene]:
     """A new cluster, a lost one from a snapshot, and a lost one that starts empty."""
     snapshot = site.root / "snap.db"
     snapshot.write_bytes(b"database")
-    empty = bootstrap.Plane(has_data=False, members=frozenset())
+    empty = bootstrap.ControlPlaneFacts(has_data=False, members=frozenset())
     planes = {node.name: empty for node in CLUSTER.control_planes}
     found = [Scene(bootstrap.Bootstrap(site, outside, SILENT), bootstrap.Facts(planes, None, "a"))]
-    for word in (restore.Word(snapshot, from_copy=True), restore.Word(again=True)):
-        stage = restore.Restore(site, outside, SILENT, word)
+    for choice in (
+        restore.RecoveryChoice(snapshot, from_copy=True),
+        restore.RecoveryChoice(again=True),
+    ):
+        stage = restore.Restore(site, outside, SILENT, choice)
         instead(stage, log, "_record")
         found.append(Scene(stage, bootstrap.Facts(planes, "a", "a")))
     return found
@@ -178,7 +181,11 @@ def files(site: Site, log: Log, outside: Any) -> list[Scene]:
 def objects(site: Site, log: Log, outside: Any) -> list[Scene]:
     """Add-ons, Flux and its parts, the deploy key, a schematic."""
     obj: Any = {"kind": "ConfigMap"}
-    looks = {"new": Look((obj,), (), 1), "old": Look((obj, obj), (), 1), "theirs": Look()}
+    looks = {
+        "new": ObjectDifferences((obj,), (), 1),
+        "old": ObjectDifferences((obj, obj), (), 1),
+        "theirs": ObjectDifferences(),
+    }
     held = {name: look.differing for name, look in looks.items()}
     parts = [gitops.Part(action, action, (obj,)) for action in ("create", "plant", "install")]
     flux = gitops.GitOps(site, outside, SILENT)
@@ -188,7 +195,7 @@ def objects(site: Site, log: Log, outside: Any) -> list[Scene]:
     registered._factory = SimpleNamespace(register=Register(log, registered._texts))  # type: ignore[assignment]
     return [
         Scene(addons.Addons(site, SILENT), addons.Facts(tuple(looks.items()), held)),
-        Scene(flux, gitops.Facts(pending, checked=Checked("c" * 40, None), behind=True)),
+        Scene(flux, gitops.Facts(pending, checked=CheckedBranch("c" * 40, None), behind=True)),
         Scene(flux, gitops.Facts(needs_key=True)),
         Scene(registered, images.Facts(texts)),
     ]

@@ -57,7 +57,7 @@ async def test_made_once(site: Site) -> None:
     assert ACCESS in await configured(site)
     path = site.root / TALOSCONFIG
     assert path.stat().st_mode & 0o777 == 0o600
-    context = talosconfig.read(path).pick(site.cluster.name)
+    context = talosconfig.pick(talosconfig.read(path), site.cluster.name)
     assert context.endpoints == tuple(str(n.address) for n in site.cluster.control_planes)
     before = path.read_bytes()
     assert await configured(site) == []

@@ -9,7 +9,7 @@ import pytest
 
 from talops.pipeline.later import Later
 from talops.site.site import Site
-from talops.stages.restore import Word
+from talops.stages.restore import RecoveryChoice
 from talops.tofu.policy import Policy
 from talops.workflows import down, recover, reset, up
 
@@ -61,9 +61,12 @@ def test_up(site: Site) -> None:
 def test_recover(site: Site) -> None:
     """Like `up`, after what is there has come back into the state."""
     nothing: Any = None
-    stages = recover.recover(site, RECORDER, Word(), nothing)
+    stages = recover.recover(site, RECORDER, RecoveryChoice(), nothing)
     assert names(stages) == [*BEFORE, "images", "salvage", "adopt", "provision", *AFTER]
-    assert names(recover.recover(bare(site), RECORDER, Word(), nothing)) == [*BEFORE, *AFTER]
+    assert names(recover.recover(bare(site), RECORDER, RecoveryChoice(), nothing)) == [
+        *BEFORE,
+        *AFTER,
+    ]
 
 
 def test_down(site: Site) -> None:

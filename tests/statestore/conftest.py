@@ -15,7 +15,7 @@ from tests.statestore.stores import STORES
 from talops.redaction import Secret
 from talops.statestore.application import Application, Limits
 from talops.statestore.guard import OpenGuard
-from talops.statestore.sealing import Vault
+from talops.statestore.sealing import BodyCipher
 from talops.statestore.sqlite import SqliteStore
 from talops.statestore.stores import StoreAddress, open_store
 
@@ -104,6 +104,6 @@ async def embedded(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 async def client(embedded: SqliteStore) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a server that lets everybody in and takes 4 MB."""
     limits = Limits(body=4 * 1024 * 1024)
-    application = Application(embedded, Vault(None), OpenGuard(), limits)
+    application = Application(embedded, BodyCipher(None), OpenGuard(), limits)
     async with client_of(application) as opened:
         yield opened

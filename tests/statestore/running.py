@@ -77,7 +77,7 @@ def start(
     raise RuntimeError(f"the server did not start:\n{said}")
 
 
-class Phoenix:
+class RestartingServer:
     """A server that is killed and comes back at the same address."""
 
     def __init__(self, store: StoreAddress, *arguments: str) -> None:

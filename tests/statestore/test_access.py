@@ -17,7 +17,7 @@ from talops.statestore import users
 from talops.statestore.application import Application, Limits
 from talops.statestore.guard import Denied, Guard
 from talops.statestore.passwords import hash_password, verify_password
-from talops.statestore.sealing import Vault
+from talops.statestore.sealing import BodyCipher
 from talops.statestore.users import Access, User
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ async def test_a_changed_users_file_counts_soon(book: Path) -> None:
 
 async def test_rights_over_http(embedded: SqliteStore, book: Path) -> None:
     """401 without a name, 403 without the right, and listings show only what may be read."""
-    application = Application(embedded, Vault(None), Guard(book), Limits())
+    application = Application(embedded, BodyCipher(None), Guard(book), Limits())
     async with client_of(application) as client:
         for state in ("/homelab/platform", "/homelab/other"):
             done = await client.post(state, content=state_body(1), auth=("alice", "alice-pw"))
@@ -181,7 +181,7 @@ async def test_rights_over_http(embedded: SqliteStore, book: Path) -> None:
 
 async def test_too_many_failures_over_http(embedded: SqliteStore, book: Path) -> None:
     """A guessing address gets 429 with the seconds to wait."""
-    application = Application(embedded, Vault(None), Guard(book), Limits())
+    application = Application(embedded, BodyCipher(None), Guard(book), Limits())
     async with client_of(application) as client:
         codes = [
             (await client.get("/a/b", auth=("alice", os.urandom(4).hex()))).status_code

@@ -246,12 +246,12 @@ async def test_copies_are_kept_by_count_and_age(tmp_path: Path) -> None:
 
 
 def _lock_and_wait(path: str, ready: multiprocessing.synchronize.Event) -> None:
-    import time
+    import signal
 
     with open(path, "r+b") as file:  # noqa: PTH123  (a bare child process)
         fcntl.lockf(file, fcntl.LOCK_EX)
         ready.set()
-        time.sleep(60)
+        signal.pause()  # until it is killed
 
 
 async def test_a_file_in_use_is_left_alone(tmp_path: Path) -> None:

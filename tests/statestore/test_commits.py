@@ -11,7 +11,7 @@ import pytest
 from tests.statestore.helpers import draft_of, lock_of, state_body
 
 from talops.errors import UnreachableError
-from talops.statestore.model import Verdict
+from talops.statestore.model import OutcomeKind
 from talops.statestore.sqlite import changes
 from talops.statestore.sqlite.commits import GroupCommit
 from talops.statestore.sqlite.schema import SCHEMA
@@ -55,7 +55,7 @@ async def test_those_who_wait_together_share_a_commit(disk: Disk) -> None:
         *(group.run(partial(changes.lock, state=name, wanted=lock_of("x"))) for name in names)
     )
     await group.close()
-    assert all(outcome.verdict is Verdict.DONE for outcome in outcomes)
+    assert all(outcome.kind is OutcomeKind.DONE for outcome in outcomes)
     assert disk.commits - before <= 3
 
 
@@ -76,7 +76,7 @@ async def test_a_failed_commit_is_heard_by_all_and_leaves_nothing(disk: Disk) ->
         lambda db: changes.write(db, STATE, draft_of(state_body(3), lock_id="b"))
     )
     await group.close()
-    assert (taken.verdict, written.verdict) == (Verdict.DONE, Verdict.DONE)
+    assert (taken.kind, written.kind) == (OutcomeKind.DONE, OutcomeKind.DONE)
     assert written.current is not None
     assert written.current.number == 2
 
@@ -88,5 +88,5 @@ async def test_a_refusal_costs_no_commit(disk: Disk) -> None:
     before = disk.commits
     refused = await group.run(lambda db: changes.lock(db, STATE, lock_of("b")))
     await group.close()
-    assert refused.verdict is Verdict.HELD
+    assert refused.kind is OutcomeKind.HELD
     assert disk.commits == before

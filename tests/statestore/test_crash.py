@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.statestore import running, soak
+from tests.statestore import distrustful_clients, running
 from tests.statestore.postgres_server import postgres
-from tests.statestore.running import Phoenix
+from tests.statestore.running import RestartingServer
 
 from talops.redaction import Secret
 from talops.statestore.stores import StoreAddress
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 OWNERS = 4
 FEW, MANY = 4, 200
 # The few of every run write less: each kill waits for somebody's write.
-LARGEST = {FEW: 2 * soak.MB, MANY: 10 * soak.MB}
+LARGEST = {FEW: 2 * distrustful_clients.MB, MANY: 10 * distrustful_clients.MB}
 KEEP = ("--keep-versions", "3")
 kills = pytest.mark.parametrize(
     "kills",
@@ -46,10 +46,10 @@ async def soaking(
 
     Gives the moments at which something may be killed.
     """
-    sizes = (10 * soak.KB, LARGEST[kills])
-    owners = [soak.Owner(f"s{n}", ports, rng, sizes) for n in range(OWNERS)]
+    sizes = (10 * distrustful_clients.KB, LARGEST[kills])
+    owners = [distrustful_clients.Owner(f"s{n}", ports, rng, sizes) for n in range(OWNERS)]
 
-    async def progress(owner: soak.Owner, before: int) -> Ready[None] | NotYet:
+    async def progress(owner: distrustful_clients.Owner, before: int) -> Ready[None] | NotYet:
         return Ready(None) if owner.writes > before else NotYet(f"{owner.state} waits for a write")
 
     async def moments() -> AsyncIterator[None]:
@@ -60,7 +60,7 @@ async def soaking(
             await wait_for(
                 "progress",
                 partial(progress, owner, owner.writes),
-                timeout=soak.PATIENCE,
+                timeout=distrustful_clients.PATIENCE,
                 interval=0.02,
             )
             await asyncio.sleep(rng.uniform(0, 0.4))
@@ -70,7 +70,7 @@ async def soaking(
     async with asyncio.TaskGroup() as group:
         for owner in owners:
             group.create_task(owner.work(stop))
-        reads = group.create_task(soak.watch([o.state for o in owners], ports, stop))
+        reads = group.create_task(distrustful_clients.watch([o.state for o in owners], ports, stop))
         try:
             yield moments()
         finally:
@@ -83,7 +83,7 @@ async def soaking(
 async def test_a_killed_server(tmp_path: Path, rng: random.Random, kills: int) -> None:
     """Kill -9 at any moment of writes from 10 KB to 10 MB loses nothing that was acknowledged."""
     store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
-    server = await asyncio.to_thread(Phoenix, store, *KEEP)
+    server = await asyncio.to_thread(RestartingServer, store, *KEEP)
     try:
         async with soaking([server.port], rng, kills) as moments:
             async for _ in moments:
@@ -98,7 +98,7 @@ async def test_a_killed_replica(
 ) -> None:
     """Two servers on one PostgreSQL, one of them killed again and again."""
     store = StoreAddress(Secret(postgres_server.new_database()))
-    servers = [await asyncio.to_thread(Phoenix, store, *KEEP) for _ in "ab"]
+    servers = [await asyncio.to_thread(RestartingServer, store, *KEEP) for _ in "ab"]
     try:
         async with soaking([server.port for server in servers], rng, kills) as moments:
             async for _ in moments:
@@ -127,13 +127,24 @@ def _crash(database: PostgresServer) -> None:
 
 
 @pytest.mark.slow
+async def _refused(port: int) -> None:
+    """Until the server has closed its port, which is the first thing that it does on SIGTERM."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except ConnectionRefusedError:
+            return
+        writer.close()
+        await asyncio.sleep(0.01)
+
+
 async def test_sigterm_finishes_what_was_begun(tmp_path: Path) -> None:
     """A write that is on its way when SIGTERM arrives is answered, and is there afterwards."""
     from tests.statestore.wire import Wire
 
     store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
     server = await asyncio.to_thread(running.start, store)
-    body = soak.body_of(1, soak.MB, 0)
+    body = distrustful_clients.body_of(1, distrustful_clients.MB, 0)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(f"POST /a/b HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode())
     writer.write(body[:1000])
@@ -141,7 +152,7 @@ async def test_sigterm_finishes_what_was_begun(tmp_path: Path) -> None:
     waiting = Wire(server.port)
     assert (await waiting.ask("GET", "/readyz")).status == 200
     server.process.send_signal(signal.SIGTERM)
-    await asyncio.sleep(0.5)
+    await _refused(server.port)
     writer.write(body[1000:])
     assert (await reader.readline()).startswith(b"HTTP/1.1 200")
     writer.close()

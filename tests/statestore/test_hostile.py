@@ -13,7 +13,7 @@ from tests.statestore.running import running
 from tests.statestore.wire import Wire
 
 from talops.redaction import Secret
-from talops.statestore import patience
+from talops.statestore import slow_clients
 from talops.statestore.application import Limits
 from talops.statestore.server import Settings, serve
 from talops.statestore.stores import StoreAddress
@@ -186,8 +186,8 @@ async def test_a_slow_loris_is_hung_up_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: bytes
 ) -> None:
     """Whoever sends a byte now and then loses the connection; the others are served meanwhile."""
-    monkeypatch.setattr(patience, "HEADER_SECONDS", 0.3)
-    monkeypatch.setattr(patience, "BODY_GRACE", 0.3)
+    monkeypatch.setattr(slow_clients, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(slow_clients, "BODY_GRACE", 0.3)
     async with served(tmp_path) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(start)

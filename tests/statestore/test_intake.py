@@ -12,7 +12,7 @@ from tests.statestore.helpers import md5_header, state_body
 from talops.statestore.application import Application, Limits
 from talops.statestore.guard import OpenGuard
 from talops.statestore.keys import Keyring, MasterKey
-from talops.statestore.sealing import FRAME, Vault
+from talops.statestore.sealing import FRAME, BodyCipher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -70,7 +70,7 @@ class Cutting(httpx.AsyncBaseTransport):
         return httpx.Response(status, headers=headers, content=body)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("vault", [Vault(None), Vault(KEY)], ids=["plain", "sealed"])
+@pytest.mark.parametrize("vault", [BodyCipher(None), BodyCipher(KEY)], ids=["plain", "sealed"])
 @pytest.mark.parametrize(
     ("size", "cuts"),
     [
@@ -83,7 +83,7 @@ class Cutting(httpx.AsyncBaseTransport):
     ],
 )
 async def test_any_cut_gives_the_same_state(
-    embedded: SqliteStore, vault: Vault, size: int, cuts: list[int]
+    embedded: SqliteStore, vault: BodyCipher, size: int, cuts: list[int]
 ) -> None:
     """What is read is what was sent, however the pieces and the frames overlap."""
     application = Application(embedded, vault, OpenGuard(), Limits())
@@ -98,7 +98,7 @@ async def test_any_cut_gives_the_same_state(
 
 async def test_a_body_without_an_end(embedded: SqliteStore) -> None:
     """A body that stops before its last brace is refused, and leaves no file."""
-    application = Application(embedded, Vault(None), OpenGuard(), Limits())
+    application = Application(embedded, BodyCipher(None), OpenGuard(), Limits())
     transport = Cutting(application)
     async with httpx.AsyncClient(transport=transport, base_url="http://states.test") as client:
         body = exactly(2 * FRAME)[:-2] + b"\n\n"

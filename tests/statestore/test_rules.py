@@ -8,7 +8,7 @@ import pytest
 from tests.statestore.helpers import draft_of, lock_of, state_body
 
 from talops.statestore import rules
-from talops.statestore.model import Head, Retention, Verdict
+from talops.statestore.model import Head, OutcomeKind, Retention
 
 FIRST = draft_of(state_body(5), lock_id="a").numbered(1)
 FREE = Head(number=1, current=FIRST)
@@ -17,73 +17,74 @@ RELEASED = replace(FREE, released=("a",))
 
 
 @pytest.mark.parametrize(
-    ("head", "lock_id", "verdict"),
+    ("head", "lock_id", "kind"),
     [
-        (Head(), "a", Verdict.DONE),
-        (FREE, "b", Verdict.DONE),
-        (HELD, "a", Verdict.SAME),
-        (HELD, "b", Verdict.HELD),
-        (RELEASED, "a", Verdict.SPENT),
-        (RELEASED, "b", Verdict.DONE),
+        (Head(), "a", OutcomeKind.DONE),
+        (FREE, "b", OutcomeKind.DONE),
+        (HELD, "a", OutcomeKind.SAME),
+        (HELD, "b", OutcomeKind.HELD),
+        (RELEASED, "a", OutcomeKind.SPENT),
+        (RELEASED, "b", OutcomeKind.DONE),
     ],
 )
-def test_locking(head: Head, lock_id: str, verdict: Verdict) -> None:
+def test_locking(head: Head, lock_id: str, kind: OutcomeKind) -> None:
     """A lock goes to the first who asks, and to them again when they re-send."""
-    assert rules.lock(head, lock_of(lock_id)).verdict is verdict
+    assert rules.lock(head, lock_of(lock_id)).kind is kind
 
 
 @pytest.mark.parametrize(
-    ("head", "lock_id", "verdict"),
+    ("head", "lock_id", "kind"),
     [
-        (Head(), "a", Verdict.SAME),
-        (HELD, "a", Verdict.DONE),
-        (HELD, "b", Verdict.HELD),
-        (HELD, None, Verdict.DONE),
-        (FREE, None, Verdict.SAME),
-        (RELEASED, "a", Verdict.SAME),
-        (replace(HELD, lock=lock_of("b"), released=("a",)), "a", Verdict.SAME),
+        (Head(), "a", OutcomeKind.SAME),
+        (HELD, "a", OutcomeKind.DONE),
+        (HELD, "b", OutcomeKind.HELD),
+        (HELD, None, OutcomeKind.DONE),
+        (FREE, None, OutcomeKind.SAME),
+        (RELEASED, "a", OutcomeKind.SAME),
+        (replace(HELD, lock=lock_of("b"), released=("a",)), "a", OutcomeKind.SAME),
     ],
 )
-def test_unlocking(head: Head, lock_id: str | None, verdict: Verdict) -> None:
+def test_unlocking(head: Head, lock_id: str | None, kind: OutcomeKind) -> None:
     """Only the holder unlocks; a re-sent UNLOCK never takes the next holder's lock."""
-    assert rules.unlock(head, lock_id).verdict is verdict
+    assert rules.unlock(head, lock_id).kind is kind
 
 
 @pytest.mark.parametrize(
-    ("head", "sent", "lock_id", "force", "verdict"),
+    ("head", "sent", "lock_id", "force", "kind"),
     [
-        (Head(), (1, "l"), "", False, Verdict.DONE),
-        (Head(), (1, "l"), "a", False, Verdict.LOST),
-        (HELD, (6, None), "a", False, Verdict.DONE),
-        (HELD, (5, None), "a", False, Verdict.SAME),
-        (HELD, (6, None), "", False, Verdict.HELD),
-        (HELD, (6, None), "b", False, Verdict.HELD),
-        (HELD, (6, None), "b", True, Verdict.HELD),
-        (FREE, (6, None), "b", False, Verdict.LOST),
-        (FREE, (5, None), "a", False, Verdict.SAME),
-        (HELD, (4, None), "a", False, Verdict.OLDER),
-        (HELD, (4, None), "a", True, Verdict.DONE),
-        (HELD, (6, "other"), "a", False, Verdict.FOREIGN),
-        (HELD, (6, "other"), "a", True, Verdict.DONE),
-        (FREE, (6, None), "", False, Verdict.DONE),
+        (Head(), (1, "l"), "", False, OutcomeKind.DONE),
+        (Head(), (1, "l"), "a", False, OutcomeKind.LOST),
+        (HELD, (6, None), "a", False, OutcomeKind.DONE),
+        (HELD, (5, None), "a", False, OutcomeKind.SAME),
+        (HELD, (6, None), "", False, OutcomeKind.HELD),
+        (HELD, (6, None), "b", False, OutcomeKind.HELD),
+        (HELD, (6, None), "b", True, OutcomeKind.HELD),
+        (FREE, (6, None), "b", False, OutcomeKind.LOST),
+        (FREE, (5, None), "a", False, OutcomeKind.SAME),
+        (HELD, (4, None), "a", False, OutcomeKind.OLDER),
+        (HELD, (4, None), "a", True, OutcomeKind.DONE),
+        (HELD, (6, "other"), "a", False, OutcomeKind.FOREIGN),
+        (HELD, (6, "other"), "a", True, OutcomeKind.DONE),
+        (FREE, (6, None), "", False, OutcomeKind.DONE),
     ],
 )
 def test_writing(
-    head: Head, sent: tuple[int, str | None], lock_id: str, force: bool, verdict: Verdict
+    head: Head, sent: tuple[int, str | None], lock_id: str, force: bool, kind: OutcomeKind
 ) -> None:
     """A write needs the lock that is held, a serial not lower, and the same lineage."""
     serial, lineage = sent
     body = state_body(serial, lineage=lineage) if lineage else state_body(serial)
     draft = draft_of(body, lock_id=lock_id, force=force)
-    assert rules.write(head, draft).verdict is verdict
+    assert rules.write(head, draft).kind is kind
 
 
 @pytest.mark.parametrize(
-    ("head", "verdict"), [(Head(), Verdict.SAME), (FREE, Verdict.DONE), (HELD, Verdict.HELD)]
+    ("head", "kind"),
+    [(Head(), OutcomeKind.SAME), (FREE, OutcomeKind.DONE), (HELD, OutcomeKind.HELD)],
 )
-def test_deleting(head: Head, verdict: Verdict) -> None:
+def test_deleting(head: Head, kind: OutcomeKind) -> None:
     """DELETE never carries a lock id, so it only works on a state nobody holds."""
-    assert rules.delete(head).verdict is verdict
+    assert rules.delete(head).kind is kind
 
 
 @pytest.mark.parametrize(

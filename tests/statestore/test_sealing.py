@@ -12,7 +12,7 @@ from talops.errors import TalopsError
 from talops.statestore.application import Application, Limits
 from talops.statestore.guard import OpenGuard
 from talops.statestore.keys import Keyring, MasterKey, StateKeyError, parse_keys
-from talops.statestore.sealing import FRAME, TAG, Vault
+from talops.statestore.sealing import FRAME, TAG, BodyCipher
 from talops.statestore.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ async def pieces_of(data: bytes, size: int) -> AsyncIterator[bytes]:
 @pytest.mark.parametrize("piece", [65536, FRAME + TAG, 3 * FRAME])
 async def test_frames_open_to_what_was_sealed(size: int, piece: int) -> None:
     """Any length, cut into any pieces on the way back, opens to the same bytes."""
-    vault, data = Vault(Keyring([OLD])), bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    vault, data = (
+        BodyCipher(Keyring([OLD])),
+        bytes(range(256)) * (size // 256) + b"x" * (size % 256),
+    )
     seal = vault.seal("a/b")
     cuts = [data[place : place + FRAME] for place in range(0, size, FRAME)] or [b""]
     frames = [seal.frame([cut[:9], cut[9:]], last=cut is cuts[-1]) for cut in cuts]
@@ -56,7 +59,7 @@ async def damage(sealed: bytes, kind: str) -> bytes:
 )
 async def test_damage_is_noticed(kind: str) -> None:
     """No change of the stored bytes passes for a state."""
-    vault = Vault(Keyring([OLD]))
+    vault = BodyCipher(Keyring([OLD]))
     seal = vault.seal("a/b")
     frames = [seal.frame([b"s" * FRAME], last=number == 2) for number in range(3)]
     sealed = b"".join(piece for frame in frames for piece in frame)
@@ -67,7 +70,7 @@ async def test_damage_is_noticed(kind: str) -> None:
 
 def test_a_body_cannot_be_moved_to_another_state() -> None:
     """The state's name is part of the seal."""
-    vault = Vault(Keyring([OLD]))
+    vault = BodyCipher(Keyring([OLD]))
     seal = vault.seal("a/b")
     (sealed,) = seal.frame([b"secret"], last=True)
     with pytest.raises(TalopsError, match="damaged"):
@@ -78,7 +81,7 @@ def test_a_body_cannot_be_moved_to_another_state() -> None:
 async def test_nothing_readable_at_rest(tmp_path: Path, padding: int) -> None:
     """With a key, no word of a state is in any file of the store."""
     store = SqliteStore(tmp_path / "states")
-    application = Application(store, Vault(Keyring([OLD])), OpenGuard(), Limits())
+    application = Application(store, BodyCipher(Keyring([OLD])), OpenGuard(), Limits())
     body = state_body(1, lineage="geheim", padding=padding).replace(b"terraform_v", b"passwort_v")
     async with client_of(application) as client:
         done = await client.post(STATE, content=body, headers=md5_header(body))
@@ -94,7 +97,7 @@ async def test_key_rotation_rewrites_no_history(embedded: SqliteStore) -> None:
     """A new first key seals new versions and opens old ones; after a rewrap the old key can go."""
 
     def served(*keys: MasterKey) -> Application:
-        return Application(embedded, Vault(Keyring(keys)), OpenGuard(), Limits())
+        return Application(embedded, BodyCipher(Keyring(keys)), OpenGuard(), Limits())
 
     body, later = state_body(1), state_body(2)
     async with client_of(served(OLD)) as client:
@@ -116,11 +119,11 @@ async def test_key_rotation_rewrites_no_history(embedded: SqliteStore) -> None:
 
 async def test_a_missing_key_is_an_error_never_an_empty_state(embedded: SqliteStore) -> None:
     """Without the right key a state cannot be read, and the answer says why."""
-    sealed = Application(embedded, Vault(Keyring([OLD])), OpenGuard(), Limits())
+    sealed = Application(embedded, BodyCipher(Keyring([OLD])), OpenGuard(), Limits())
     async with client_of(sealed) as client:
         await client.post(STATE, content=state_body(1))
     for keyring in (None, Keyring([NEW])):
-        broken = Application(embedded, Vault(keyring), OpenGuard(), Limits())
+        broken = Application(embedded, BodyCipher(keyring), OpenGuard(), Limits())
         async with client_of(broken) as client:
             answer = await client.get(STATE)
         assert answer.status_code == 500

@@ -21,7 +21,7 @@ from tests.statestore.s3_server import s3
 
 from talops.errors import PreflightError, TalopsError, UnreachableError
 from talops.redaction import Secret
-from talops.statestore.model import AuditEntry, Retention, Verdict
+from talops.statestore.model import AuditEntry, OutcomeKind, Retention
 from talops.statestore.stores import StoreAddress, open_store
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ async def test_a_write_is_read_back_byte_for_byte(store: Store) -> None:
     body = state_body(1)
     outcome = await store.write(STATE, draft_of(body))
     stored = await store.read(STATE)
-    assert outcome.verdict is Verdict.DONE
+    assert outcome.kind is OutcomeKind.DONE
     assert stored is not None
     assert replace(stored.version, blob="") == draft_of(body).numbered(1)
     assert await content_of(store, STATE) == body
@@ -84,28 +84,28 @@ async def test_the_lock_is_checked_in_the_write(store: Store) -> None:
     await store.lock(STATE, lock_of("a"))
     assert (await store.write(STATE, draft_of(state_body(1), lock_id="a"))).accepted
     refused = await store.write(STATE, draft_of(state_body(2)))
-    assert (refused.verdict, refused.holder) == (Verdict.HELD, lock_of("a"))
+    assert (refused.kind, refused.holder) == (OutcomeKind.HELD, lock_of("a"))
     await store.unlock(STATE, "a")
     late = await store.write(STATE, draft_of(state_body(2), lock_id="a"))
-    assert late.verdict is Verdict.LOST
+    assert late.kind is OutcomeKind.LOST
     assert await content_of(store, STATE) == state_body(1)
 
 
 async def test_requests_may_arrive_twice(store: Store) -> None:
     """LOCK, write and UNLOCK re-sent change nothing and succeed again."""
     draft = draft_of(state_body(1), lock_id="a")
-    verdicts = [
-        (await store.lock(STATE, lock_of("a"))).verdict,
-        (await store.lock(STATE, lock_of("a"))).verdict,
-        (await store.write(STATE, draft)).verdict,
-        (await store.write(STATE, draft)).verdict,
-        (await store.unlock(STATE, "a")).verdict,
-        (await store.unlock(STATE, "a")).verdict,
-        (await store.write(STATE, draft)).verdict,
-        (await store.lock(STATE, lock_of("a"))).verdict,
+    kinds = [
+        (await store.lock(STATE, lock_of("a"))).kind,
+        (await store.lock(STATE, lock_of("a"))).kind,
+        (await store.write(STATE, draft)).kind,
+        (await store.write(STATE, draft)).kind,
+        (await store.unlock(STATE, "a")).kind,
+        (await store.unlock(STATE, "a")).kind,
+        (await store.write(STATE, draft)).kind,
+        (await store.lock(STATE, lock_of("a"))).kind,
     ]
-    done, same = Verdict.DONE, Verdict.SAME
-    assert verdicts == [done, same, done, same, done, same, same, Verdict.SPENT]
+    done, same = OutcomeKind.DONE, OutcomeKind.SAME
+    assert kinds == [done, same, done, same, done, same, same, OutcomeKind.SPENT]
     assert len(await store.versions(STATE)) == 1
 
 
@@ -114,8 +114,8 @@ async def test_a_late_unlock_leaves_the_next_holder_alone(store: Store) -> None:
     await store.lock(STATE, lock_of("a"))
     await store.unlock(STATE, "a")
     await store.lock(STATE, lock_of("b"))
-    assert (await store.unlock(STATE, "a")).verdict is Verdict.SAME
-    assert (await store.unlock(STATE, "x")).verdict is Verdict.HELD
+    assert (await store.unlock(STATE, "a")).kind is OutcomeKind.SAME
+    assert (await store.unlock(STATE, "x")).kind is OutcomeKind.HELD
     summary = await store.summary(STATE)
     assert summary is not None
     assert summary.lock == lock_of("b")
@@ -126,7 +126,7 @@ async def test_force_unlock_is_recorded(store: Store) -> None:
     entry = AuditEntry(NOW, "bob", "10.0.0.9", "force-unlock", STATE)
     await store.unlock(STATE, None, entry)
     await store.lock(STATE, lock_of("a"))
-    assert (await store.unlock(STATE, None, entry)).verdict is Verdict.DONE
+    assert (await store.unlock(STATE, None, entry)).kind is OutcomeKind.DONE
     (found,) = await store.audit(10)
     assert (found.who, found.action, found.state, found.detail) == (
         "bob",
@@ -137,19 +137,19 @@ async def test_force_unlock_is_recorded(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("serial", "lineage", "verdict"), [(3, None, Verdict.OLDER), (9, "other", Verdict.FOREIGN)]
+    ("serial", "lineage", "kind"), [(3, None, OutcomeKind.OLDER), (9, "other", OutcomeKind.FOREIGN)]
 )
 async def test_a_foreign_or_older_state_needs_force(
-    store: Store, serial: int, lineage: str | None, verdict: Verdict
+    store: Store, serial: int, lineage: str | None, kind: OutcomeKind
 ) -> None:
     """A serial that older serial or different lineage is refused, and recorded when forced."""
     await store.write(STATE, draft_of(state_body(4)))
     body = state_body(serial, lineage=lineage) if lineage else state_body(serial)
     refused = await store.write(STATE, draft_of(body))
-    assert refused.verdict is verdict
+    assert refused.kind is kind
     assert refused.current is not None
     assert refused.current.serial == 4
-    assert (await store.write(STATE, draft_of(body, force=True))).verdict is Verdict.DONE
+    assert (await store.write(STATE, draft_of(body, force=True))).kind is OutcomeKind.DONE
     assert [entry.action for entry in await store.audit(10)] == ["forced-write"]
 
 
@@ -161,22 +161,22 @@ async def test_rollback_serves_the_old_bytes(store: Store, padding: int) -> None
         blob = await staged(store, body) if padding else ""
         await store.write(STATE, draft_of(body, blob=blob))
     outcome = await store.rollback(STATE, 1, draft_of(state_body(0)))
-    assert outcome.verdict is Verdict.DONE
+    assert outcome.kind is OutcomeKind.DONE
     assert await content_of(store, STATE) == state_body(1, padding=padding)
     assert [v.number for v in await store.versions(STATE)] == [3, 2, 1]
-    assert (await store.rollback(STATE, 77, draft_of(state_body(0)))).verdict is Verdict.ABSENT
+    assert (await store.rollback(STATE, 77, draft_of(state_body(0)))).kind is OutcomeKind.ABSENT
     await store.lock(STATE, lock_of("a"))
-    assert (await store.rollback(STATE, 2, draft_of(state_body(0)))).verdict is Verdict.HELD
+    assert (await store.rollback(STATE, 2, draft_of(state_body(0)))).kind is OutcomeKind.HELD
 
 
 async def test_a_deleted_state_keeps_its_history(store: Store) -> None:
     """DELETE makes a state absent; its versions stay, and rollback brings it back."""
     await store.write(STATE, draft_of(state_body(1)))
     await store.lock(STATE, lock_of("a"))
-    assert (await store.delete(STATE, ACTOR, NOW)).verdict is Verdict.HELD
+    assert (await store.delete(STATE, ACTOR, NOW)).kind is OutcomeKind.HELD
     await store.unlock(STATE, "a")
-    assert (await store.delete(STATE, ACTOR, NOW)).verdict is Verdict.DONE
-    assert (await store.delete(STATE, ACTOR, NOW)).verdict is Verdict.SAME
+    assert (await store.delete(STATE, ACTOR, NOW)).kind is OutcomeKind.DONE
+    assert (await store.delete(STATE, ACTOR, NOW)).kind is OutcomeKind.SAME
     assert await store.read(STATE) is None
     await store.rollback(STATE, 1, draft_of(state_body(0)))
     assert await content_of(store, STATE) == state_body(1)
@@ -232,9 +232,9 @@ async def test_a_data_key_can_be_wrapped_anew(store: Store) -> None:
 async def test_one_of_many_gets_the_lock_and_all_others_learn_who(store: Store) -> None:
     """Sixteen at once: one holder, fifteen refusals that carry that holder."""
     outcomes = await asyncio.gather(*(store.lock(STATE, lock_of(f"id-{n}")) for n in range(16)))
-    counted = Counter(outcome.verdict for outcome in outcomes)
-    holder = next(o.holder for o in outcomes if o.verdict is Verdict.DONE)
-    assert counted == {Verdict.DONE: 1, Verdict.HELD: 15}
+    counted = Counter(outcome.kind for outcome in outcomes)
+    holder = next(o.holder for o in outcomes if o.kind is OutcomeKind.DONE)
+    assert counted == {OutcomeKind.DONE: 1, OutcomeKind.HELD: 15}
     assert all(outcome.holder == holder for outcome in outcomes)
 
 
@@ -243,7 +243,7 @@ async def test_concurrent_writers_lose_nothing(store: Store) -> None:
     outcomes = await asyncio.gather(
         *(store.write(STATE, draft_of(state_body(5, padding=n))) for n in range(6, 86, 6))
     )
-    accepted = [outcome for outcome in outcomes if outcome.verdict is Verdict.DONE]
+    accepted = [outcome for outcome in outcomes if outcome.kind is OutcomeKind.DONE]
     numbers = [version.number for version in await store.versions(STATE)]
     assert len(accepted) == len(outcomes)
     assert numbers == list(range(len(outcomes), 0, -1))

@@ -21,6 +21,7 @@ from talops.redaction import Secret
 from talops.talos import talosconfig
 from talops.talos.wire import cluster_pb2, cosi_meta_pb2, cosi_pb2, spec_runtime_pb2, storage_pb2
 from talops.talos.wire import machine_pb2 as pb
+from talops.talosconfig import Context, Talosconfig
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -36,7 +37,7 @@ MEMBERS = "Members.cluster.talos.dev"
 @pytest.fixture
 def config(authority: Authority, node: FakeNode, tmp_path: Path) -> Path:
     pair = authority.client()
-    context = talosconfig.Context(
+    context = Context(
         name="lab",
         endpoints=(f"127.0.0.1:{node.port}",),
         ca=encoded(authority.certificate),
@@ -44,7 +45,7 @@ def config(authority: Authority, node: FakeNode, tmp_path: Path) -> Path:
         key=Secret(encoded(pair.key)),
     )
     path = tmp_path / "talosconfig"
-    path.write_text(talosconfig.render(talosconfig.Talosconfig("lab", {"lab": context})))
+    path.write_text(json.dumps(Talosconfig("lab", {"lab": context}).to_data()))
     return path
 
 
@@ -339,7 +340,7 @@ def test_sizes(size: float, text: str) -> None:
 def add_worker(config: Path) -> None:
     loaded = talosconfig.read(config)
     context = replace(loaded.contexts["lab"], nodes=("10.0.0.99",))
-    config.write_text(talosconfig.render(loaded.with_context(context)))
+    config.write_text(json.dumps(replace(loaded, contexts={"lab": context}).to_data()))
 
 
 async def test_etcd_asks_control_planes(talops: Any, node: FakeNode, config: Path) -> None:

@@ -222,7 +222,7 @@ async def test_lost_reply_of_an_unsafe_call(talos: Talos, node: FakeNode) -> Non
 
     async def vanish(_: object, stream: object) -> None:
         stream._stream._transport.abort()  # type: ignore[attr-defined]  # grpclib's own stream
-        await asyncio.sleep(5)
+        await asyncio.Event().wait()
 
     node.on("Bootstrap", vanish)
     with pytest.raises(OutcomeUnknownError, match="unknown"):
@@ -271,10 +271,10 @@ async def test_retries_end(talos: Talos, node: FakeNode) -> None:
 async def test_deadline(talos: Talos, node: FakeNode) -> None:
     """A node that never answers ends in an error after the deadline."""
 
-    async def sleep(_: object, __: object) -> None:
-        await asyncio.sleep(30)
+    async def hang(_: object, __: object) -> None:
+        await asyncio.Event().wait()
 
-    node.on("Hostname", sleep)
+    node.on("Hostname", hang)
     with pytest.raises(NodeDownError, match="no answer in time"):
         await talos.caller.unary(talos.services._stub.Hostname, Empty(), timeout=0.2, safe=True)
 

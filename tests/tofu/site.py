@@ -12,7 +12,7 @@ from talops.inventory.load import load
 from talops.lab.sample import LabInventory
 from talops.render.tree import render
 from talops.site.layer_access import layer_applier
-from talops.tofu.conduct import Conduct
+from talops.tofu.apply_options import ApplyOptions
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Site:
     def applier(self, policy: Policy | None = None, *, destroy: bool = False) -> Applier:
         """A new one each time: as a new run has it."""
         run, (layer,) = self.home.run, self.home.run.layers
-        conduct = Conduct(policy or Policy(), destroy=destroy, pauses=PAUSES)
+        conduct = ApplyOptions(policy or Policy(), destroy=destroy, pauses=PAUSES)
         return layer_applier(run.root, run.engine(layer), run.variables(layer), conduct)
 
     async def judged(self) -> dict[str, Judged]:

@@ -10,8 +10,8 @@ from tests.tofu.world import World, address, node
 
 from talops.errors import DifferencesFoundError, TalopsError
 from talops.tofu.apply import Applier
-from talops.tofu.conduct import Conduct
-from talops.tofu.diary import Diary
+from talops.tofu.apply_options import ApplyOptions
+from talops.tofu.creation_record import CreationRecord
 from talops.tofu.errors import TofuError
 from talops.tofu.events import BatchStarted, PlanJudged, Retrying
 from talops.tofu.policy import Policy, RefusedError
@@ -31,14 +31,14 @@ async def read_disks(changes: Sequence[Change]) -> dict[int, frozenset[str]]:
     return {c.vm_id: frozenset({"scsi0"}) for c in changes if c.vm_id is not None}
 
 
-CONDUCT = Conduct(read_disks=read_disks, pauses=(0, 0, 0))
+CONDUCT = ApplyOptions(read_disks=read_disks, pauses=(0, 0, 0))
 
 
-def applier(world: World, tmp_path: Path, conduct: Conduct = CONDUCT) -> Applier:
-    return Applier(cast("Engine", world), conduct, Diary(tmp_path / "creating.json"))
+def applier(world: World, tmp_path: Path, conduct: ApplyOptions = CONDUCT) -> Applier:
+    return Applier(cast("Engine", world), conduct, CreationRecord(tmp_path / "creating.json"))
 
 
-async def run(world: World, tmp_path: Path, conduct: Conduct = CONDUCT) -> None:
+async def run(world: World, tmp_path: Path, conduct: ApplyOptions = CONDUCT) -> None:
     saved = tmp_path / "x.tfplan"
     await world.plan(saved)
     await applier(world, tmp_path, conduct).apply(saved)
@@ -180,7 +180,7 @@ async def test_finished_vm_is_no_longer_fresh(tmp_path: Path) -> None:
     world = World(wanted=cluster(), faults={"w-3": ["Permission check failed"]})
     with pytest.raises(TofuError):
         await run(world, tmp_path)
-    assert list(Diary(tmp_path / "creating.json").read()) == [address("w-3")]
+    assert list(CreationRecord(tmp_path / "creating.json").read()) == [address("w-3")]
     world.tainted = {"cp-1", "w-3"}
     with pytest.raises(RefusedError, match="cp-1") as caught:
         await run(world, tmp_path)

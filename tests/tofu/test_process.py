@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.births import cancel_at_birth, gone
+from tests.child_processes import cancel_at_start, has_ended
 
 from talops.errors import ToolError
 from talops.tofu import process
@@ -107,7 +107,7 @@ async def test_interrupt_while_it_starts(tmp_path: Path, monkeypatch: pytest.Mon
     """However early the first interrupt comes, the child is asked to stop and not killed."""
     child = script(tmp_path, POLITE)
     task = asyncio.create_task(process.run(child, cwd=tmp_path, env=ENV))
-    cancel_at_birth(monkeypatch, tmp_path / "ready", lambda: task)
+    cancel_at_start(monkeypatch, tmp_path / "ready", lambda: task)
     with pytest.raises(asyncio.CancelledError):
         await task
     assert exists(tmp_path / "saved")
@@ -123,7 +123,7 @@ async def test_interrupt_twice(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert await gone(int(_text(tmp_path / "helper")))
+    assert await has_ended(int(_text(tmp_path / "helper")))
 
 
 def _text(path: Path) -> str:

@@ -8,7 +8,7 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.statestore.running import Phoenix
+from tests.statestore.running import RestartingServer
 from tests.tofu.test_lab import PATIENCE, pids
 
 from talops.redaction import Secret
@@ -28,7 +28,7 @@ def test_lock_of_a_killed_tofu(make_site: Callable[..., LabSite], tmp_path: Path
     """The next run does not take the lock by itself; the command that it names frees it."""
     site = make_site(1, 1, "--pace", "0.2")
     store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
-    server = Phoenix(store, "--tls-self-made", str(site.talops.root / "tls"))
+    server = RestartingServer(store, "--tls-self-made", str(site.talops.root / "tls"))
     try:
         with (site.talops.root / "cluster.yaml").open("a", encoding="utf-8") as file:
             url = f"https://127.0.0.1:{server.port}/home"

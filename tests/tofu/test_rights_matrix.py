@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.tofu.lives import KINDS, begun, give_back
+from tests.tofu.whole_sites import KINDS, begun, give_back
 
 from talops.errors import TalopsError
-from talops.proxmox.check import findings, look
+from talops.proxmox.check import look, problems
 
 if TYPE_CHECKING:
     import random
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.real_provider import Programs
 
-    from talops.proxmox.check import Finding
+    from talops.proxmox.check.problem import HostProblem
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 MATRIX = [(kind, *grant) for kind in KINDS for grant in KINDS[kind].grants()]
@@ -32,7 +32,7 @@ async def test_the_prepared_token_lives_a_whole_life(
 ) -> None:
     """Nothing is missing: three layers, a template, clones and a GPU, changed and removed."""
     async with begun(tmp_path, KINDS[kind], monkeypatch, programs) as life:
-        found = findings(life.wanted, await look(life.access(), life.wanted))
+        found = problems(life.wanted, await look(life.access(), life.wanted))
         # The template is still to be built.
         assert [each for each in found if each.rule != "template"] == []
         await KINDS[kind].live(life)
@@ -85,7 +85,7 @@ async def breaks_without(
 ) -> None:
     folder, patch, programs = place
     async with begun(folder, KINDS[kind], patch, programs, (path, privilege)) as life:
-        found = findings(life.wanted, await look(life.access(), life.wanted))
+        found = problems(life.wanted, await look(life.access(), life.wanted))
         assert names(found, path, privilege), (path, privilege, found)
         if (path.rpartition("/")[0], privilege) == ("/nodes", "Sys.Audit"):
             # For the check itself: without it nobody knows whether the VMs fit.
@@ -95,6 +95,6 @@ async def breaks_without(
             await KINDS[kind].live(life)
 
 
-def names(found: list[Finding], path: str, privilege: str) -> bool:
+def names(found: list[HostProblem], path: str, privilege: str) -> bool:
     here = [each for each in found if each.rule == "privilege" and each.where == path]
     return any(f"{privilege} (" in each.what for each in here)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from talops.layer import Layer
 from talops.tofu.errors import failure
 from talops.tofu.events import Diagnostic, ResourceChange
-from talops.tofu.layers import Layer
 from talops.tofu.plan import VM, Plan, read_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from talops.events import Emit, Event
 
@@ -46,7 +46,7 @@ class World:
     lost: dict[str, dict[str, Any]] = field(default_factory=dict)
     imported: list[str] = field(default_factory=list)
     listeners: list[Emit] = field(default_factory=list)
-    layer: Layer = field(default_factory=lambda: Layer("02-platforms/home", Path()))
+    layer: Layer = field(default_factory=lambda: Layer("02-platforms/home"))
 
     def emit(self, event: Event) -> None:
         self.events.append(event)

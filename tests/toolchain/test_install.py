@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.births import gone
+from tests.child_processes import has_ended
 from tests.toolchain.conftest import PROGRAM, Server, put, put_go, unreleased, zipped
 
 from talops.errors import TalopsError, ToolError
@@ -155,7 +155,7 @@ async def test_cancelled_build_stops_its_children(tmp_path: Path, gadget: Tool) 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert await gone(int(pid_file.read_text()), seconds=2.0)
+    assert await has_ended(int(pid_file.read_text()), seconds=2.0)
     assert list((tmp_path / "cache/tools/gadget").iterdir()) == []
 
 

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.births import cancel_at_birth, gone
+from tests.child_processes import cancel_at_start, has_ended
 
 from talops.toolchain import process
 
@@ -22,8 +22,8 @@ async def test_what_the_child_started_ends_too(
     pid_file = tmp_path / "pid"
     words = ["/bin/sh", "-c", f"sleep 600 & echo $! > {pid_file}; wait"]
     task = asyncio.create_task(process.run(words, env={"PATH": os.environ["PATH"]}))
-    cancel_at_birth(monkeypatch, pid_file, lambda: task)
+    cancel_at_start(monkeypatch, pid_file, lambda: task)
     with pytest.raises(asyncio.CancelledError):
         await task
     monkeypatch.undo()
-    assert await gone(int(await asyncio.to_thread(pid_file.read_text)))
+    assert await has_ended(int(await asyncio.to_thread(pid_file.read_text)))

@@ -18,7 +18,7 @@ from talops.errors import (
     WaitTimeoutError,
 )
 from talops.lab.pki import Authority
-from talops.lab.truenas.middleware import Turnstile
+from talops.lab.truenas.middleware import RateLimit
 from talops.redaction import Secret
 from talops.truenas.access import Access
 from talops.truenas.client import TrueNas
@@ -178,9 +178,9 @@ async def test_too_many_logins_wait_their_turn(tmp_path: Path) -> None:
     method = "auth.login_with_api_key"
     async with running(tmp_path / "lab", NEW) as nas:
         for seconds in (3600.0, 1.0):
-            nas.service.middleware.turnstile = Turnstile(seconds)
+            nas.service.middleware.rate_limit = RateLimit(seconds)
             for _ in range(20):
-                nas.service.middleware.turnstile.pass_through(method)
+                nas.service.middleware.rate_limit.count(method)
             if seconds > 1:
                 with pytest.raises(WaitTimeoutError, match="Rate Limit Exceeded") as refused:
                     await ask(nas.access(patience=0))

@@ -30,7 +30,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Wish:
+class PlannedVm:
     """A VM of the plan and its address."""
 
     layer: str
@@ -38,19 +38,23 @@ class Wish:
     vm: WantedVm
 
 
-def wishes(cluster: Cluster, wanted: Wanted) -> list[Wish]:
+def wishes(cluster: Cluster, wanted: Wanted) -> list[PlannedVm]:
     """Every VM of every layer."""
     nodes, found = set(cluster.node_names), []
     for vm in wanted.vms:
         if vm.name in nodes:
             address = f'module.node["{vm.name}"].proxmox_virtual_environment_vm.this'
-            found.append(Wish(platform(cluster).name, address, vm))
+            found.append(PlannedVm(platform(cluster).name, address, vm))
         else:
-            found.append(Wish(f"03-legacy/{vm.name}", "proxmox_virtual_environment_vm.this", vm))
+            found.append(
+                PlannedVm(f"03-legacy/{vm.name}", "proxmox_virtual_environment_vm.this", vm)
+            )
     return found
 
 
-def claim_vms(missing: Iterable[Wish], guests: Sequence[Guest]) -> tuple[list[Claim], list[str]]:
+def claim_vms(
+    missing: Iterable[PlannedVm], guests: Sequence[Guest]
+) -> tuple[list[Claim], list[str]]:
     """What may be taken over, and in words what looks like ours and is not."""
     claims, doubts = [], []
     for wish in missing:

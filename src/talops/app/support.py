@@ -146,5 +146,5 @@ def _leaks(name: str, text: str, known: Mapping[str, Secret]) -> list[str]:
         if any(form in text or form in name for form in forms(secret))
     ]
     found += [what for what, pattern in PATTERNS.items() if pattern.search(text)]
-    found += [f"line {finding.line}: {finding.what}" for finding in scan(name, text, {})]
+    found += [f"{problem.where}: {problem.what}" for problem in scan(name, text, {})]
     return found

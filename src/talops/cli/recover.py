@@ -46,12 +46,12 @@ def recover(
     from talops.cli.site import site_of
     from talops.cli.state.context import backend_of
     from talops.pipeline.selection import ALL
-    from talops.stages.restore import word_of
+    from talops.stages.restore import recovery_choice
     from talops.workflows import recover as workflow
 
     assert directory is not None
     site = site_of(directory)
-    word = word_of(site.cluster.name, from_snapshot, bootstrap_again, from_copy=from_copy)
+    choice = recovery_choice(site.cluster.name, from_snapshot, bootstrap_again, from_copy=from_copy)
     run_job(
         Job(
             command="recover",
@@ -59,7 +59,7 @@ def recover(
             build=lambda recorder: workflow.recover(
                 site,
                 recorder,
-                word,
+                choice,
                 lambda: backend_of(site.cluster, site.root, site.credentials),
                 lambda: outside_checks(site, strict=False),
             ),

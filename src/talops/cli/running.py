@@ -92,17 +92,17 @@ async def _recorded(job: Job, view: View) -> RunResult:
 async def _shared(site: Site) -> AsyncIterator[SharedLock | None]:
     """The lock that other machines see, if the states are shared."""
     from talops.cli.output import note
-    from talops.cli.state.context import marks_of
+    from talops.cli.state.context import run_locks
     from talops.site.run_lock import RunLock
 
-    marks = marks_of(site.cluster, site.root, site.credentials)
-    if marks is None:
+    locks = run_locks(site.cluster, site.root, site.credentials)
+    if locks is None:
         yield None
         return
     try:
-        yield RunLock(site.cluster.name, marks, note)
+        yield RunLock(site.cluster.name, locks, note)
     finally:
-        await marks.close()
+        await locks.close()
 
 
 class _Listener:

@@ -51,7 +51,7 @@ async def _kept(context: Context) -> dict[str, Secret]:
 
 async def _engine(cluster: Cluster, root: Path) -> Path:
     from talops.cli.tools.progress import progress
-    from talops.inventory.encryption import passphrase_at_hand
+    from talops.site.state_passphrase import passphrase_at_hand
     from talops.toolchain.engine import ensure_engine
     from talops.toolchain.install import Toolchain
 

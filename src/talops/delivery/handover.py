@@ -32,7 +32,7 @@ TOKEN_NAME, USER_NAME = "git_token", "git_username"
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedBranch:
     """The branch as Flux will see it; `canary` is the plain value that must arrive."""
 
     commit: str
@@ -97,7 +97,7 @@ def read_named(path: Path, key: str) -> str:
         ) from error
 
 
-async def check(site: Site, repository: Repository, reader: GitAccess) -> Checked:
+async def check(site: Site, repository: Repository, reader: GitAccess) -> CheckedBranch:
     """Every encrypted file, here and in the branch, opens with exactly the key to be planted."""
     key = the_key(site.sops)
     sops = replace(site.sops, keys=site.sops.keys.only(key) if site.sops.keys else None)
@@ -120,7 +120,7 @@ async def check(site: Site, repository: Repository, reader: GitAccess) -> Checke
         same = {name: known[name] for name, text in texts.items() if here.get(name) == text}
         others = {name: text for name, text in texts.items() if name not in same}
         opened = await _open_all(sops, others, f"{repository.url}@{repository.branch}:")
-        return Checked(branch.commit, canary_of({**same, **opened}, repository.path))
+        return CheckedBranch(branch.commit, canary_of({**same, **opened}, repository.path))
 
 
 def canary_of(opened: Mapping[str, str], path: str) -> Secret | None:

@@ -42,7 +42,7 @@ class ObjectChange(Change):
 
 
 @dataclass(frozen=True)
-class Look:
+class ObjectDifferences:
     """`differing` are to be applied, `to_release` belong to Flux and still name talops."""
 
     differing: tuple[Object, ...] = ()
@@ -76,7 +76,7 @@ def connected(site: Site) -> KubeClient:
     return found
 
 
-async def look(kube: KubeClient, wanted: Sequence[Object]) -> Look:
+async def look(kube: KubeClient, wanted: Sequence[Object]) -> ObjectDifferences:
     differing: list[Object] = []
     to_release: list[Ref] = []
     missing = 0
@@ -88,7 +88,7 @@ async def look(kube: KubeClient, wanted: Sequence[Object]) -> Look:
         elif await kube.would_change(obj, live):
             differing.append(obj)
             missing += live is None
-    return Look(tuple(differing), tuple(to_release), missing)
+    return ObjectDifferences(tuple(differing), tuple(to_release), missing)
 
 
 async def bring(kube: KubeClient, wanted: Sequence[Object], site: Site, report: Reporter) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from typing import TYPE_CHECKING
 
 from talops.inventory.files import CREDENTIALS, is_foreign
-from talops.inventory.problems import Problem, Severity
+from talops.inventory.gitignore import ignored_by_git
+from talops.problems import FileProblem, Severity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SECRET_LOOKING = re.compile(r"(token|secret|password|passphrase|api_key)$")
 
 
-def credential_problems(document: Document, directory: Path) -> list[Problem]:
+def credential_problems(document: Document, directory: Path) -> list[FileProblem]:
     if not isinstance(document.data, dict):
         return []
     own = [key for key in CREDENTIALS if document.data.get(key)]
@@ -29,7 +29,7 @@ def credential_problems(document: Document, directory: Path) -> list[Problem]:
     if not (own or foreign) or ignored_by_git(directory, document.file):
         return []
     problems = [
-        Problem(
+        FileProblem(
             "plain-credential",
             document.key((key,)),
             f"{key} is a secret, and git does not ignore {document.file}",
@@ -38,7 +38,7 @@ def credential_problems(document: Document, directory: Path) -> list[Problem]:
         for key in own
     ]
     return problems + [
-        Problem(
+        FileProblem(
             "plain-credential",
             document.key((key,)),
             f"{key} looks like a secret, and git does not ignore {document.file}",
@@ -47,17 +47,3 @@ def credential_problems(document: Document, directory: Path) -> list[Problem]:
         )
         for key in foreign
     ]
-
-
-def ignored_by_git(directory: Path, name: str) -> bool:
-    """Also false without git: then nothing keeps the file out of a commit."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(directory), "check-ignore", "--quiet", "--", name],  # noqa: S607  (git comes from PATH by design)
-            capture_output=True,
-            check=False,
-            timeout=10,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0

@@ -12,14 +12,14 @@ from talops.inventory.parse import parse
 from talops.inventory.patches import patch_problems
 from talops.inventory.problems import errors, in_order
 from talops.inventory.resolve import resolve
-from talops.inventory.rules import findings
+from talops.inventory.rules import broken_rules
 from talops.inventory.source import read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.inventory.model import Cluster
-    from talops.inventory.problems import Problem
+    from talops.problems import FileProblem
 
 CLUSTER_FILE = "cluster.yaml"
 NODES_FILE = "nodes.yaml"
@@ -30,7 +30,7 @@ class Loaded:
     """`cluster` is set if and only if no problem is an error."""
 
     cluster: Cluster | None
-    problems: tuple[Problem, ...]
+    problems: tuple[FileProblem, ...]
 
     def require(self) -> Cluster:
         if self.cluster is not None:
@@ -38,7 +38,7 @@ class Loaded:
         wrong = errors(list(self.problems))
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         raise InventoryError(
-            f"{wrong[0].what}{more}", where=str(wrong[0].position), hint="talops check"
+            f"{wrong[0].what}{more}", where=str(wrong[0].where), hint="talops check"
         )
 
 
@@ -50,7 +50,7 @@ def load(directory: Path) -> Loaded:
         return Loaded(None, tuple(in_order(problems)))
     inventory, refused = parse(Locator(cluster_document, nodes_document))
     problems += refused
-    problems += findings(inventory)
+    problems += broken_rules(inventory)
     problems += credential_problems(cluster_document, directory)
     problems += patch_problems(inventory, directory)
     cluster = None if errors(problems) else resolve(inventory)

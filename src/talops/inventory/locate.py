@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from talops.inventory.problems import Position
     from talops.inventory.source import Document, Loc
+    from talops.problems import Position
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from talops.inventory.fields import kind_of
 from talops.inventory.files import ClusterFile, NodeFile, is_foreign
-from talops.inventory.problems import Problem, Severity
 from talops.inventory.sections import Section
+from talops.problems import FileProblem, Severity
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -31,8 +31,8 @@ class Inventory:
     at: Locator
 
 
-def parse(at: Locator) -> tuple[Inventory, list[Problem]]:
-    problems: list[Problem] = []
+def parse(at: Locator) -> tuple[Inventory, list[FileProblem]]:
+    problems: list[FileProblem] = []
     cluster_data = _cluster_data(at.cluster, problems)
     cluster = _section(ClusterFile, cluster_data, at.cluster, (), problems)
     nodes = tuple(
@@ -42,13 +42,13 @@ def parse(at: Locator) -> tuple[Inventory, list[Problem]]:
     return Inventory(cluster, nodes, at), problems
 
 
-def _cluster_data(document: Document, problems: list[Problem]) -> dict[str, Any]:
+def _cluster_data(document: Document, problems: list[FileProblem]) -> dict[str, Any]:
     data = _mapping(document, problems)
     foreign = [key for key in data if is_foreign(key)]
     if foreign:
         shown = ", ".join(foreign[:4]) + (" …" if len(foreign) > 4 else "")  # noqa: PLR2004
         problems.append(
-            Problem(
+            FileProblem(
                 "foreign-keys",
                 document.key((foreign[0],)),
                 f"keys for other tools: {shown}",
@@ -59,12 +59,12 @@ def _cluster_data(document: Document, problems: list[Problem]) -> dict[str, Any]
     return {key: value for key, value in data.items() if not is_foreign(key)}
 
 
-def _mapping(document: Document, problems: list[Problem]) -> dict[str, Any]:
+def _mapping(document: Document, problems: list[FileProblem]) -> dict[str, Any]:
     if isinstance(document.data, dict):
         return document.data
     if document.data is not None or document.values:
         problems.append(
-            Problem(
+            FileProblem(
                 "type",
                 document.value(()),
                 f"{document.file} contains {kind_of(document.data)} instead of keys and values",
@@ -74,14 +74,14 @@ def _mapping(document: Document, problems: list[Problem]) -> dict[str, Any]:
     return {}
 
 
-def _node_entries(document: Document, problems: list[Problem]) -> list[Any]:
+def _node_entries(document: Document, problems: list[FileProblem]) -> list[Any]:
     data = _mapping(document, problems)
     problems += [_unknown(document, (key,), ["nodes"]) for key in data if key != "nodes"]
     entries = data.get("nodes", [])
     if isinstance(entries, list):
         return entries
     problems.append(
-        Problem(
+        FileProblem(
             "type",
             document.value(("nodes",)),
             f"nodes is {kind_of(entries)}, not a list",
@@ -92,12 +92,12 @@ def _node_entries(document: Document, problems: list[Problem]) -> list[Any]:
 
 
 def _section(
-    model: type[S], data: Any, document: Document, base: Loc, problems: list[Problem]
+    model: type[S], data: Any, document: Document, base: Loc, problems: list[FileProblem]
 ) -> S:
     """Validate; remove invalid values and validate again, so that the valid keys remain."""
     if not isinstance(data, dict):
         problems.append(
-            Problem(
+            FileProblem(
                 "type",
                 document.value(base),
                 f"expected a mapping, got {kind_of(data)}",
@@ -118,12 +118,12 @@ def _section(
 
 def _translate(
     model: type[Section], detail: ErrorDetails, data: Any, document: Document, base: Loc
-) -> Problem:
+) -> FileProblem:
     loc = (*base, *_known_part(detail["loc"], data))
     if detail["type"] == "extra_forbidden":
         return _unknown(document, (*base, *detail["loc"]), _siblings(model, detail["loc"]))
     if detail["type"] == "missing":
-        return Problem(
+        return FileProblem(
             "missing-key",
             document.value((*base, *detail["loc"][:-1])),
             f"{detail['loc'][-1]} is missing",
@@ -131,11 +131,11 @@ def _translate(
         )
     context = detail.get("ctx", {})
     if "what" in context:
-        return Problem(
+        return FileProblem(
             detail["type"], document.value(loc), _named(loc, context["what"]), context["hint"]
         )
     what, hint = _in_words(detail)
-    return Problem("type", document.value(loc), _named(loc, what), hint)
+    return FileProblem("type", document.value(loc), _named(loc, what), hint)
 
 
 def _named(loc: Loc, what: str) -> str:
@@ -173,11 +173,11 @@ def _nested_names(annotation: Any) -> list[str]:
     return [n for part in getattr(annotation, "__args__", ()) for n in _nested_names(part)]
 
 
-def _unknown(document: Document, loc: Loc, known: list[str]) -> Problem:
+def _unknown(document: Document, loc: Loc, known: list[str]) -> FileProblem:
     key = str(loc[-1])
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     hint = f"did you mean {close[0]}?" if close else "remove it, or see: talops schema"
-    return Problem("unknown-key", document.key(loc), f"unknown key {key!r}", hint)
+    return FileProblem("unknown-key", document.key(loc), f"unknown key {key!r}", hint)
 
 
 _WORDS = {

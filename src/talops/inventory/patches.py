@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from talops.inventory.problems import Position, Problem
+from talops.problems import FileProblem, Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from talops.inventory.parse import Inventory
 
 
-def patch_problems(inv: Inventory, directory: Path) -> list[Problem]:
+def patch_problems(inv: Inventory, directory: Path) -> list[FileProblem]:
     root = directory.resolve()
     problems = []
     for place, name in _paths(inv):
@@ -24,7 +24,7 @@ def patch_problems(inv: Inventory, directory: Path) -> list[Problem]:
             what, hint = f"patch file {name} does not exist", "create it, or remove the entry"
         else:
             continue
-        problems.append(Problem("patch-file", place, what, hint))
+        problems.append(FileProblem("patch-file", place, what, hint))
     return problems
 
 

@@ -15,8 +15,13 @@ def schematic_text(extensions: tuple[str, ...]) -> str:
     return f"customization:\n    systemExtensions:\n        officialExtensions:\n{rows}"
 
 
+def identify(text: str) -> str:
+    """The id of a schematic in canonical form."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def schematic_id(extensions: tuple[str, ...]) -> str:
-    return hashlib.sha256(schematic_text(extensions).encode()).hexdigest()
+    return identify(schematic_text(extensions))
 
 
 EMPTY = schematic_id(())

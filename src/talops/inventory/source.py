@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from talops.inventory.problems import Position, Problem
+from talops.problems import FileProblem, Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,11 +55,11 @@ class Document:
 
 
 class _StopError(Exception):
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FileProblem) -> None:
         self.problem = problem
 
 
-def read(path: Path, root: Path) -> tuple[Document, list[Problem]]:
+def read(path: Path, root: Path) -> tuple[Document, list[FileProblem]]:
     """Read a file below `root`; all errors are returned as problems."""
     document = Document(path.name)
     try:
@@ -73,7 +73,7 @@ def read(path: Path, root: Path) -> tuple[Document, list[Problem]]:
 
 
 def _problem(rule: str, position: Position, what: str, hint: str) -> _StopError:
-    return _StopError(Problem(rule, position, what, hint))
+    return _StopError(FileProblem(rule, position, what, hint))
 
 
 def _text(path: Path, root: Path) -> str:
@@ -193,7 +193,7 @@ class _Builder:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.problems: list[Problem] = []
+        self.problems: list[FileProblem] = []
         self._count = 0
 
     def build(self, node: Any, loc: Loc) -> Any:
@@ -278,7 +278,7 @@ class _Builder:
         return None
 
     def _add(self, rule: str, node: Any, what: str, hint: str) -> None:
-        self.problems.append(Problem(rule, self._place(node), what, hint))
+        self.problems.append(FileProblem(rule, self._place(node), what, hint))
 
 
 def _int(text: str) -> int:

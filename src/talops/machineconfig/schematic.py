@@ -1,9 +1,7 @@
-"""Image Factory schematics: computes the same ids as the factory."""
+"""The canonical form of an Image Factory schematic, which the factory hashes to its id."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 from talops.errors import TalopsError
@@ -21,8 +19,6 @@ from talops.machineconfig.schema.types import (
     struct,
 )
 
-EMPTY_ID = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
-
 # In the order in which the factory writes and hashes them.
 _META = struct(key=NUMBER, value=TEXT)
 _OVERLAY = struct(image=TEXT, name=TEXT, options=FREE)
@@ -39,29 +35,6 @@ _SCHEMATIC = struct(owner=TEXT, overlay=_OVERLAY, customization=_CUSTOMIZATION)
 # Written even if empty.
 _ALWAYS = {id(_META): ("key", "value"), id(_OVERLAY): ("image", "name")}
 _DEFAULTS: dict[Any, Any] = {TEXT: "", NUMBER: 0}
-
-
-@dataclass(frozen=True)
-class Schematic:
-    """The content of an image; equal content has an equal id on every machine."""
-
-    extensions: tuple[str, ...] = ()
-    kernel_args: tuple[str, ...] = ()
-
-    def canonical(self) -> str:
-        customization: dict[str, Any] = {
-            "extraKernelArgs": list(self.kernel_args),
-            "systemExtensions": {"officialExtensions": list(self.extensions)},
-        }
-        return canonical({"customization": customization})
-
-    @property
-    def id(self) -> str:
-        return identify(self.canonical())
-
-
-def identify(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def canonical(data: Any, *, where: str = "schematic") -> str:

@@ -39,7 +39,7 @@ class Access:
     """The address of a Proxmox, the credentials, and which certificates are trusted."""
 
     endpoint: str
-    login: Token | Password
+    login: Token | Password | None  # None: no credentials are known
     insecure: bool = False
     ca_file: str | None = None
 
@@ -49,6 +49,8 @@ class Access:
 
     @property
     def who(self) -> str:
+        if self.login is None:
+            return "anonymous"
         return self.login.id if isinstance(self.login, Token) else self.login.user
 
 
@@ -112,6 +114,12 @@ class Client:
 
     async def _log_in(self) -> None:
         login = self.access.login
+        if login is None:
+            raise LoginError(
+                "there are no credentials for Proxmox",
+                where=self.access.base,
+                hint="talops host prepare, or set PROXMOX_VE_API_TOKEN=user@realm!name=value",
+            )
         if isinstance(login, Token):
             self._http.headers["Authorization"] = f"PVEAPIToken={login.id}={login.value.reveal()}"
             return

@@ -26,7 +26,7 @@ GRAPHICS = "03"
 
 
 @dataclass(frozen=True)
-class Asked:
+class PrepareOptions:
     """What the user chose."""
 
     wanted: Wanted
@@ -47,7 +47,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Found:
+class ExistingAccess:
     roles: dict[str, frozenset[str]]
     user: bool
     tokens: dict[str, bool]
@@ -79,14 +79,14 @@ class Step:
         return f"{verb} {self.kind} {self.name}"
 
 
-async def look(client: Client, asked: Asked) -> Found:
+async def look(client: Client, asked: PrepareOptions) -> ExistingAccess:
     wanted = asked.wanted
     names.check_user(asked.user)  # the host rejects the lookup of an invalid name
     there = await accounts.has_user(client, asked.user)
     known = {host.name for host in await nodes.hosts(client) if host.online}
     hosts = [host for host in wanted.hosts if host in known]
     gpu_hosts = sorted({vm.host for vms in wanted.mappings.values() for vm in vms} & known)
-    return Found(
+    return ExistingAccess(
         roles=await accounts.roles(client),
         user=there,
         tokens=await accounts.tokens(client, asked.user) if there else {},
@@ -97,12 +97,14 @@ async def look(client: Client, asked: Asked) -> Found:
     )
 
 
-def nothing() -> Found:
+def nothing() -> ExistingAccess:
     """A host that was not read: every command is printed."""
-    return Found({}, user=False, tokens={}, rules=frozenset(), storages=(), mappings=(), devices=())
+    return ExistingAccess(
+        {}, user=False, tokens={}, rules=frozenset(), storages=(), mappings=(), devices=()
+    )
 
 
-def plan(asked: Asked, found: Found) -> list[Step]:
+def plan(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
     """In the order in which they must be done; [] if nothing is missing."""
     steps = [*_roles(asked, found)]
     if not found.user:
@@ -114,7 +116,7 @@ def plan(asked: Asked, found: Found) -> list[Step]:
     return [*steps, *_token(asked, found)]
 
 
-def _roles(asked: Asked, found: Found) -> list[Step]:
+def _roles(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
     steps = []
     for name, privileges in roles(needs(asked.wanted), ROLE_PREFIX).items():
         meant = spoken(privileges, found.roles)
@@ -127,7 +129,7 @@ def _roles(asked: Asked, found: Found) -> list[Step]:
     return steps
 
 
-def _grants(asked: Asked, found: Found) -> list[Step]:
+def _grants(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
     steps = []
     for given in grants(needs(asked.wanted), ROLE_PREFIX):
         deep = Rule(given.path, given.role, asked.user, propagate=True)
@@ -139,7 +141,7 @@ def _grants(asked: Asked, found: Found) -> list[Step]:
     return steps
 
 
-def _contents(asked: Asked, found: Found) -> list[Step]:
+def _contents(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
     steps = []
     there = {each.name: each.content for each in found.storages}
     for name, kinds in asked.wanted.content_types().items():
@@ -152,7 +154,7 @@ def _contents(asked: Asked, found: Found) -> list[Step]:
     return steps
 
 
-def _mappings(asked: Asked, found: Found) -> list[Step]:
+def _mappings(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
     steps = []
     there = {mapping.name for mapping in found.mappings}
     for name, vms in asked.wanted.mappings.items():
@@ -164,7 +166,7 @@ def _mappings(asked: Asked, found: Found) -> list[Step]:
     return steps
 
 
-def _device(asked: Asked, found: Found, name: str, host: str) -> Device:
+def _device(asked: PrepareOptions, found: ExistingAccess, name: str, host: str) -> Device:
     """The address that was named, or the host's only graphics card."""
     here = [device for device in found.devices if device.host == host]
     cards = [device for device in here if device.class_.startswith(GRAPHICS)]
@@ -180,7 +182,7 @@ def _device(asked: Asked, found: Found, name: str, host: str) -> Device:
     return fitting[0]
 
 
-def _token(asked: Asked, found: Found) -> list[Step]:
+def _token(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
     there = asked.token in found.tokens
     if there and asked.kept_token and not asked.new_token:
         return []
@@ -194,7 +196,7 @@ def _token(asked: Asked, found: Found) -> list[Step]:
     return [Step("token", asked.token_id, line, new=not there)]
 
 
-async def do(client: Client, asked: Asked, step: Step) -> Secret | None:
+async def do(client: Client, asked: PrepareOptions, step: Step) -> Secret | None:
     """Apply one step; returns the value of a token that it created."""
     if step.kind == "role":
         await accounts.set_role(client, step.name, step.privileges, new=step.new)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.errors import ConflictError, NotReadyError, TalopsError
 from talops.proxmox import guests, storage, tasks
-from talops.proxmox.marks import TAG, read_mark
+from talops.proxmox.provenance import TAG, read_provenance
 from talops.proxmox.templates import Template
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -32,7 +32,7 @@ async def build(
     """
     there = await _existing(client, recipe, longest)
     if there and there.template:
-        return Template(there.vm_id, there.name, there.host, read_mark(there.description))
+        return Template(there.vm_id, there.name, there.host, read_provenance(there.description))
     if there:
         tell(f"{recipe.host}: finishing VM {there.vm_id}, which an earlier build left incomplete")
         return await _convert(client, replace(recipe, vm_id=there.vm_id), longest)
@@ -68,7 +68,7 @@ async def _convert(client: Client, recipe: Recipe, longest: float) -> Template:
         there = await _existing(client, recipe, longest)
         if there is None or not there.template:
             raise
-    return Template(recipe.vm_id, recipe.name, recipe.host, recipe.mark)
+    return Template(recipe.vm_id, recipe.name, recipe.host, recipe.provenance)
 
 
 async def _existing(client: Client, recipe: Recipe, longest: float) -> Guest | None:
@@ -115,29 +115,29 @@ def _need_same(found: Guest, recipe: Recipe) -> None:
             where=where,
             hint="set template_vm_id to a free VMID",
         )
-    mark = read_mark(found.description)
-    if mark != recipe.mark or found.host != recipe.host:
-        holds = (
-            f"Talos {mark.version}, schematic {mark.schematic[:12]}" if mark else "unknown content"
-        )
+    held, wanted = read_provenance(found.description), recipe.provenance
+    if held != wanted or found.host != recipe.host:
+        holds = "unknown content"
+        if held:
+            holds = f"Talos {held.version}, schematic {held.schematic[:12]}"
         raise ConflictError(
             f"template {found.name} on {found.host} holds {holds}; required is Talos "
-            f"{recipe.mark.version}, schematic {recipe.mark.schematic[:12]}, on {recipe.host}",
+            f"{wanted.version}, schematic {wanted.schematic[:12]}, on {recipe.host}",
             where=where,
             hint=f"talops template remove {found.vm_id}, or set template_vm_id to a free VMID",
         )
 
 
 def _made_by_us(guest: Guest) -> bool:
-    return TAG in guest.tags and read_mark(guest.description) is not None
+    return TAG in guest.tags and read_provenance(guest.description) is not None
 
 
 def _config(recipe: Recipe) -> dict[str, Any]:
-    hardware = recipe.hardware
+    hardware, held = recipe.hardware, recipe.provenance
     config: dict[str, Any] = {
         "vmid": recipe.vm_id,
         "name": recipe.name,
-        "description": f"Talos {recipe.mark.version}, to be cloned.\n\n{recipe.mark.line()}",
+        "description": f"Talos {held.version}, to be cloned.\n\n{held.line()}",
         "tags": f"{TAG};talos",
         "bios": hardware.bios,
         "machine": hardware.machine,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import PreflightError
 from talops.proxmox import guests, storage, tasks
-from talops.proxmox.marks import TAG, Mark, read_mark
+from talops.proxmox.provenance import TAG, Provenance, read_provenance
 
 if TYPE_CHECKING:
     from talops.proxmox.client import Client
@@ -36,7 +36,7 @@ class Recipe:
     name: str
     host: str
     vm_id: int | None  # None: the next free one
-    mark: Mark
+    provenance: Provenance
     hardware: Hardware
     image_storage: str
     file_name: str
@@ -44,7 +44,7 @@ class Recipe:
 
     @property
     def content(self) -> str:
-        return "iso" if self.mark.source == "iso" else "import"
+        return "iso" if self.provenance.source == "iso" else "import"
 
     @property
     def volume(self) -> str:
@@ -56,12 +56,12 @@ class Template:
     vm_id: int
     name: str
     host: str
-    mark: Mark | None  # None: not created by talops
+    provenance: Provenance | None  # None: not created by talops
     clones: tuple[int, ...] = ()  # linked clones: VMs whose disks depend on its disk
 
     @property
     def ours(self) -> bool:
-        return self.mark is not None
+        return self.provenance is not None
 
 
 async def listed(client: Client) -> list[Template]:
@@ -69,9 +69,9 @@ async def listed(client: Client) -> list[Template]:
     every = await guests.guests(client)
     found = []
     for guest in sorted((g for g in every if g.template), key=lambda g: (g.host, g.vm_id)):
-        mark = read_mark(guest.description) if TAG in guest.tags else None
+        provenance = read_provenance(guest.description) if TAG in guest.tags else None
         clones = await _clones(client, guest, every)
-        found.append(Template(guest.vm_id, guest.name, guest.host, mark, clones))
+        found.append(Template(guest.vm_id, guest.name, guest.host, provenance, clones))
     return found
 
 

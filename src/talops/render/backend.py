@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.inventory.model import Cluster, State
+    from talops.layer import Layer
     from talops.redaction import Secret
-    from talops.render.layers import Layer
 
 
 def backend_block(cluster: Cluster, layer: Layer) -> str:

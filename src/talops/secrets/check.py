@@ -10,13 +10,14 @@ from talops.secrets.gitfiles import known_files, read_text, staged_files, tracke
 from talops.secrets.metadata import is_encrypted_name, recipients_of
 from talops.secrets.rules import FILE as RULES_FILE
 from talops.secrets.rules import Rules, load_rules
-from talops.secrets.scan import Finding, scan
+from talops.secrets.scan import in_file, scan
 from talops.secrets.vault import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from talops.problems import FileProblem
     from talops.redaction import Secret
     from talops.secrets.sops import Sops
 
@@ -31,40 +32,40 @@ exec talops secrets check --staged
 """
 
 
-async def check_repository(sops: Sops) -> list[Finding]:
-    """Report every finding at once."""
+async def check_repository(sops: Sops) -> list[FileProblem]:
+    """Report every problem at once."""
     root = sops.root
     names = await tracked_files(root)
     texts = {name: text for name in names if (text := read_text(root, name)) is not None}
     encrypted = [name for name in await known_files(root) if is_encrypted_name(name)]
-    findings = await _opened(sops, encrypted)
-    findings += _recipients(root, encrypted)
-    findings += _plain(texts, await _known_values(sops))
-    return sorted(findings, key=lambda finding: (finding.file, finding.line or 0))
+    problems = await _opened(sops, encrypted)
+    problems += _recipients(root, encrypted)
+    problems += _plain(texts, await _known_values(sops))
+    return sorted(problems, key=lambda problem: problem.where)
 
 
-async def check_staged(sops: Sops) -> list[Finding]:
+async def check_staged(sops: Sops) -> list[FileProblem]:
     """Check what the next commit adds: quick enough for a hook, and without a key."""
     texts = await staged_files(sops.root)
     known = await _known_values(sops) if sops.keys else {}
     return _plain(texts, known)
 
 
-def _plain(texts: Mapping[str, str], known: Mapping[str, Secret]) -> list[Finding]:
-    findings: list[Finding] = []
+def _plain(texts: Mapping[str, str], known: Mapping[str, Secret]) -> list[FileProblem]:
+    problems: list[FileProblem] = []
     for name, text in texts.items():
         try:
             sealed = is_encrypted_name(name) and recipients_of(text, name) is not None
         except TalopsError as error:
-            findings.append(Finding("cannot open", name, error.what, "restore it from Git"))
+            problems.append(in_file("cannot open", name, error.what, "restore it from Git"))
             continue
         if sealed:
             continue
-        findings += scan(name, text, known)
+        problems += scan(name, text, known)
         if is_encrypted_name(name):
             what = "is named like an encrypted file but is not encrypted"
-            findings.append(Finding("plain secret", name, what, "sops encrypt --in-place"))
-    return findings
+            problems.append(in_file("plain secret", name, what, "sops encrypt --in-place"))
+    return problems
 
 
 async def _known_values(sops: Sops) -> dict[str, Secret]:
@@ -78,10 +79,10 @@ async def _known_values(sops: Sops) -> dict[str, Secret]:
     return known
 
 
-async def _opened(sops: Sops, names: list[str]) -> list[Finding]:
+async def _opened(sops: Sops, names: list[str]) -> list[FileProblem]:
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def one(name: str) -> Finding | None:
+    async def one(name: str) -> FileProblem | None:
         if _recipients_or_none(sops.root, name) is None:  # not encrypted, reported as such
             return None
         async with gate:
@@ -89,36 +90,36 @@ async def _opened(sops: Sops, names: list[str]) -> list[Finding]:
                 await sops.decrypt(sops.root / name)
             except TalopsError as error:
                 hint = error.hint or "talops secrets edit"
-                return Finding("cannot open", name, error.what, hint)
+                return in_file("cannot open", name, error.what, hint)
         return None
 
     found = await asyncio.gather(*(one(name) for name in names))
-    return [finding for finding in found if finding]
+    return [problem for problem in found if problem]
 
 
-def _recipients(root: Path, names: list[str]) -> list[Finding]:
+def _recipients(root: Path, names: list[str]) -> list[FileProblem]:
     rules = load_rules(root)
     if rules is None:
         hint = "talops secrets init"
-        return [Finding("no rule", RULES_FILE, ".sops.yaml does not exist", hint)] if names else []
+        return [in_file("no rule", RULES_FILE, ".sops.yaml does not exist", hint)] if names else []
     found = (_stale(root, rules, name) for name in names)
-    return [finding for finding in found if finding]
+    return [problem for problem in found if problem]
 
 
-def _stale(root: Path, rules: Rules, name: str) -> Finding | None:
+def _stale(root: Path, rules: Rules, name: str) -> FileProblem | None:
     have, want = _recipients_or_none(root, name), rules.recipients_for(name)
     if have is None:
         return None
     if want is None:
         what = "no rule of .sops.yaml covers this path"
-        return Finding("no rule", name, what, "add a rule, or move the file")
+        return in_file("no rule", name, what, "add a rule, or move the file")
     if have == want:
         return None
     extra, missing = sorted(have - want), sorted(want - have)
     parts = [f"is encrypted for {', '.join(extra)}, not listed in .sops.yaml"] if extra else []
     parts += [f"is not encrypted for {', '.join(missing)}"] if missing else []
     hint = "talops secrets rotate --recipients-only"
-    return Finding("stale recipients", name, "; ".join(parts), hint)
+    return in_file("stale recipients", name, "; ".join(parts), hint)
 
 
 def _recipients_or_none(root: Path, name: str) -> frozenset[str] | None:

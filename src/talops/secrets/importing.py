@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Found:
+class PlainCredential:
     """A credential in the inventory and its lines (first, and the one after the last)."""
 
     name: str
@@ -51,7 +51,7 @@ def _read(inventory: Path) -> str:
         raise InventoryError(f"cannot be read: {error}", where=str(inventory)) from error
 
 
-def find_credentials(text: str, where: str) -> list[Found]:
+def find_credentials(text: str, where: str) -> list[PlainCredential]:
     """The known names at the top level that have a value."""
     try:
         # The round-trip loader would add marks to folded text.
@@ -61,13 +61,13 @@ def find_credentials(text: str, where: str) -> list[Found]:
     if not isinstance(root, MappingNode):
         return []
     return [
-        Found(key.value, Secret(value.value), key.start_mark.line, _end(value))
+        PlainCredential(key.value, Secret(value.value), key.start_mark.line, _end(value))
         for key, value in root.value
         if key.value in KNOWN and isinstance(value, ScalarNode) and value.value not in {"", "null"}
     ]
 
 
-def without_lines(text: str, found: list[Found]) -> str:
+def without_lines(text: str, found: list[PlainCredential]) -> str:
     gone = {number for item in found for number in range(item.first, item.end)}
     lines = text.splitlines(keepends=True)
     left = "".join(line for number, line in enumerate(lines) if number not in gone)
@@ -93,7 +93,9 @@ def _prove(before: str, after: str, names: set[str]) -> None:
         )
 
 
-def _refuse_contradictions(found: list[Found], held: dict[str, Secret], inventory: Path) -> None:
+def _refuse_contradictions(
+    found: list[PlainCredential], held: dict[str, Secret], inventory: Path
+) -> None:
     for item in found:
         if item.name in held and held[item.name] != item.value:
             raise TalopsError(

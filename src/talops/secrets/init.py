@@ -28,7 +28,7 @@ _IGNORED = (KEY_FILE, "kubeconfig", "talosconfig", f".{KEY_FILE}.*")
 
 
 @dataclass(frozen=True)
-class Made:
+class CreatedFiles:
     """The files that were created; the others existed."""
 
     recipient: str
@@ -38,7 +38,7 @@ class Made:
 
 async def init(
     sops: Sops, key_file: Path, others: Sequence[str] = (), *, hook: bool = True
-) -> Made:
+) -> CreatedFiles:
     check_recipients(others)
     made: list[str] = []
     keys = sops.keys or _make_key(key_file, made)
@@ -53,7 +53,7 @@ async def init(
         made.append(str(vault.file.relative_to(sops.root)))
     if hook:
         await _install_hook(sops.root, made)
-    return Made(recipient, tuple(made), sops)
+    return CreatedFiles(recipient, tuple(made), sops)
 
 
 def find_keys(key_file: Path, text: Secret | None = None) -> KeyRing | None:

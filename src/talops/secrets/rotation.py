@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rotated:
+class RotationResult:
     old: tuple[str, ...]
     new: str
     files: tuple[str, ...]
 
 
-async def rotate(sops: Sops, key_file: Path, emit: Emit) -> Rotated:
+async def rotate(sops: Sops, key_file: Path, emit: Emit) -> RotationResult:
     """Replace the keys in `key_file` with a new one, in every encrypted file of the repository."""
     ring = _begin(key_file, emit)
     new = ring.rotating_to
@@ -54,7 +54,7 @@ async def rotate(sops: Sops, key_file: Path, emit: Emit) -> Rotated:
         await _for_recipients(both, file, ring.only(new), remove=gone)
         emit(Note(f"{file.relative_to(sops.root)}: encrypted for {new.recipient}"))
     keyfile.keep_only(key_file, new)
-    return Rotated(gone, new.recipient, tuple(str(f.relative_to(sops.root)) for f in files))
+    return RotationResult(gone, new.recipient, tuple(str(f.relative_to(sops.root)) for f in files))
 
 
 async def follow_rules(sops: Sops, emit: Emit) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from talops.problems import FileProblem, Position
 from talops.secrets.metadata import is_encrypted_name
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ALLOW = "talops: not a secret"
 # Shorter values occur by chance in ordinary text.
 SHORTEST_KNOWN = 8
+WHOLE = 0
 
 PATTERNS = {
     "an age secret key": re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]{50,}"),
@@ -50,25 +51,7 @@ _EMPTY = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One problem of a file, and how to fix it."""
-
-    kind: str
-    file: str
-    what: str
-    hint: str
-    line: int | None = None
-
-    @property
-    def where(self) -> str:
-        return f"{self.file}:{self.line}" if self.line else self.file
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def scan(name: str, text: str, known: Mapping[str, Secret]) -> Iterator[Finding]:
+def scan(name: str, text: str, known: Mapping[str, Secret]) -> Iterator[FileProblem]:
     """Every plain secret in an unencrypted text; `known` are values that must not appear."""
     for number, line in enumerate(text.splitlines(), start=1):
         if ALLOW in line:
@@ -101,7 +84,7 @@ def _holds_private_key(token: str) -> bool:
         return False
 
 
-def _kubernetes_secrets(name: str, text: str) -> Iterator[Finding]:
+def _kubernetes_secrets(name: str, text: str) -> Iterator[FileProblem]:
     if "Secret" not in text:
         return
     try:
@@ -113,10 +96,14 @@ def _kubernetes_secrets(name: str, text: str) -> Iterator[Finding]:
             title = (document.get("metadata") or {}).get("name", "?")
             values = {**(document.get("data") or {}), **(document.get("stringData") or {})}
             if any(not _EMPTY.match(str(value or "")) for value in values.values()):
-                yield _plain(name, f"the Kubernetes Secret {title}", None)
+                yield _plain(name, f"the Kubernetes Secret {title}", WHOLE)
 
 
-def _plain(name: str, what: str, line: int | None) -> Finding:
+def in_file(rule: str, file: str, what: str, hint: str, line: int = WHOLE) -> FileProblem:
+    return FileProblem(rule, Position(file, line, WHOLE), what, hint)
+
+
+def _plain(name: str, what: str, line: int) -> FileProblem:
     renamed = is_encrypted_name(name)
     hint = (
         "talops secrets edit, or sops encrypt --in-place"
@@ -125,4 +112,4 @@ def _plain(name: str, what: str, line: int | None) -> Finding:
             "move it with talops secrets import or set, and replace it: it may be in Git's history"
         )
     )
-    return Finding("plain secret", name, f"{what} in plain text", hint, line)
+    return in_file("plain secret", name, f"{what} in plain text", hint, line)

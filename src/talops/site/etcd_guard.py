@@ -61,7 +61,7 @@ async def require_etcd(
 
 
 class EtcdGuard:
-    """Implements `talops.tofu.conduct.Guard`. `fleet`: None where the cluster has no secrets."""
+    """The `Guard` of an apply. `fleet`: None where the cluster has no secrets."""
 
     def __init__(
         self,

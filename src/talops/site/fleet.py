@@ -40,7 +40,7 @@ MOMENT = 2.0
 
 
 @dataclass(frozen=True)
-class Waiting:
+class InMaintenance:
     """In maintenance mode: it has no config yet."""
 
 
@@ -56,13 +56,13 @@ class Configured:
 
 
 @dataclass(frozen=True)
-class Silent:
+class Unreachable:
     """No answer, and why."""
 
     error: UnreachableError
 
 
-State = Waiting | Configured | Silent
+State = InMaintenance | Configured | Unreachable
 
 # Answers of a node that is about to change its mind: a young node's clock, which its time servers
 # put right; a certificate that is being swapped; and a node that has its new certificate already
@@ -105,11 +105,11 @@ class Fleet:
                 config = await talos.resources.find(MACHINE_CONFIG, CONFIG_ID)
                 status = await talos.resources.find(MACHINE_STATUS, MACHINE_ID)
             except MaintenanceModeError:
-                return Waiting()
+                return InMaintenance()
             except UnreachableError as error:
-                return Silent(error)
+                return Unreachable(error)
             except UNSETTLED as error:
-                return Silent(UnreachableError(error.what, where=error.where, hint=error.hint))
+                return Unreachable(UnreachableError(error.what, where=error.where, hint=error.hint))
             except (WrongCaError, ForeignCertificateError) as error:
                 raise ForeignNodeError(
                     f"{node.name} belongs to another cluster: {error.what}",
@@ -174,7 +174,7 @@ class _Borrowed(Talos):
 
 def all_answer(nodes: Sequence[Node], states: dict[str, State]) -> None:
     """Raise for the nodes that gave no answer, each with its reason."""
-    silent = [(n, s) for n in nodes if isinstance(s := states[n.name], Silent)]
+    silent = [(n, s) for n in nodes if isinstance(s := states[n.name], Unreachable)]
     if not silent:
         return
     names = ", ".join(node.name for node, _ in silent)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from talops.site.fleet import Configured, Silent
-from talops.site.fleet import Waiting as InMaintenance
+from talops.site.fleet import Configured, InMaintenance, Unreachable
 from talops.talos import quorum
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -39,7 +38,7 @@ async def wait_healthy(
 async def _back(fleet: Fleet, node: Node, limits: Limits, report: Report) -> None:
     async def probe() -> Ready[None] | NotYet:
         state = await fleet.look(node)
-        if isinstance(state, Silent):
+        if isinstance(state, Unreachable):
             return NotYet(state.error.what)
         status = state.status if isinstance(state, Configured) else None
         if status and not status.ready:

@@ -1,4 +1,4 @@
-"""Tofu for one layer of a site: its environment, its rules of conduct, and its look at Proxmox."""
+"""Tofu for one layer of a site: its environment, its options, and what Proxmox has of its VMs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from talops.redaction import Secret
 from talops.render.backend import backend_environment, provider_environment
 from talops.render.layers import layers, platform
 from talops.render.tree import PROVIDER_VERSION
+from talops.site import existing_vms
 from talops.site.enrolment_record import known_uuids
-from talops.tofu import attached, identity
+from talops.tofu import identity
 from talops.tofu.apply import Applier
-from talops.tofu.attached import Access
-from talops.tofu.diary import Diary
+from talops.tofu.creation_record import CreationRecord
 from talops.tofu.engine import Engine
 from talops.tofu.plan import VM
 from talops.tofu.policy import RefusedError
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 
     from talops.events import Emit, Event
     from talops.inventory.model import Cluster, State
+    from talops.layer import Layer
+    from talops.proxmox.client import Access, Password, Token
     from talops.site.site import Site
-    from talops.tofu.conduct import Conduct
-    from talops.tofu.layers import Layer
+    from talops.tofu.apply_options import ApplyOptions
     from talops.tofu.plan import Change
     from talops.tofu.policy import Policy
 
@@ -102,7 +103,7 @@ def engine(site: Site, layer: Layer, emit: Emit) -> Engine:
 async def ensure_init(root: Path, running: Engine, every: Mapping[str, str]) -> None:
     """`init` once per set of files and addresses that it depends on; it takes seconds each time."""
     layer = running.layer
-    stamp = root / HOME / f"{layer.slug}.init"
+    stamp = root / HOME / f"{layer.state}.init"
     known = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
     # What init remembers of the backend lies there; without it every other command refuses.
     remembered = layer.path / ".terraform" / "terraform.tfstate"
@@ -144,15 +145,15 @@ def _init_fingerprint(running: Engine, given: Mapping[str, str]) -> str:
     return digest.hexdigest() + "\n"
 
 
-def applier(site: Site, layer: Layer, running: Engine, conduct: Conduct) -> Applier:
-    return layer_applier(site.root, running, variables(site, layer), conduct, site.cluster)
+def applier(site: Site, layer: Layer, running: Engine, options: ApplyOptions) -> Applier:
+    return layer_applier(site.root, running, variables(site, layer), options, site.cluster)
 
 
 def layer_applier(
     root: Path,
     running: Engine,
     every: Mapping[str, str],
-    conduct: Conduct,
+    options: ApplyOptions,
     cluster: Cluster | None = None,
 ) -> Applier:
     """An applier that also looks at the real VMs: for disks of others, and for VMs not noted. No
@@ -160,29 +161,29 @@ def layer_applier(
     """
     reached = proxmox_access(every)
     protected = {node.name for node in cluster.nodes if node.protected} if cluster else set()
-    conduct = replace(conduct, policy=replace(conduct.policy, protected=frozenset(protected)))
+    options = replace(options, policy=replace(options.policy, protected=frozenset(protected)))
 
     async def read_disks(changes: Sequence[Change]) -> Mapping[int, frozenset[str]] | None:
-        return await attached.read_attached(reached, changes) if reached else None
+        return await existing_vms.read_attached(reached, changes) if reached else None
 
     async def find_lost(changes: Sequence[Change]) -> Mapping[str, str]:
-        return await attached.find_lost(reached, changes) if reached else {}
+        return await existing_vms.find_lost(reached, changes) if reached else {}
 
     async def in_the_way(changes: Sequence[Change]) -> Mapping[str, str]:
-        return await attached.in_the_way(reached, changes) if reached else {}
+        return await existing_vms.in_the_way(reached, changes) if reached else {}
 
     async def identify(changes: Sequence[Change]) -> None:
         if reached and any(change.type == VM for change in changes):
-            await _identify(root, running, reached, conduct.policy, cluster, changes)
+            await _identify(root, running, reached, options.policy, cluster, changes)
 
-    conduct = replace(
-        conduct,
+    options = replace(
+        options,
         read_disks=read_disks,
         find_lost=find_lost,
         in_the_way=in_the_way,
         identify=identify,
     )
-    return Applier(running, conduct, _diary(root, running.layer.slug))
+    return Applier(running, options, _creation_record(root, running.layer))
 
 
 async def _identify(
@@ -196,7 +197,7 @@ async def _identify(
     """Each VM that goes is the one that the state recorded when it was created."""
     state = json.loads(await running.state_pull() or "{}")
     ids = {change.vm_id for change in changes if change.vm_id is not None}
-    configs = await attached.read_configs(reached, ids)
+    configs = await existing_vms.read_configs(reached, ids)
     ours = cluster is not None and running.layer.name == platform(cluster).name
     wrong = identity.problems(
         changes,
@@ -219,34 +220,44 @@ async def _identify(
         )
 
 
-def _diary(root: Path, slug: str) -> Diary:
-    return Diary(root / HOME / f"{slug}.creating.json")
+def _creation_record(root: Path, layer: Layer) -> CreationRecord:
+    return CreationRecord(root / HOME / f"{layer.state}.creating.json")
 
 
 def begun_vms(root: Path, cluster: Cluster) -> frozenset[str]:
     """Names of the VMs that an earlier run was about to make when it was stopped."""
-    slugs = (layer.name.replace("/", "-") for layer in layers(cluster))
-    return frozenset(name for slug in slugs for name in _diary(root, slug).names())
+    records = (_creation_record(root, layer) for layer in layers(cluster))
+    return frozenset(name for record in records for name in record.names())
 
 
 def saved_plan(site: Site, layer: Layer) -> Path:
-    return (site.root / HOME / f"{layer.slug}.tfplan").absolute()
+    return (site.root / HOME / f"{layer.state}.tfplan").absolute()
 
 
 def proxmox_access(given: Mapping[str, str]) -> Access | None:
     """Proxmox as the provider would reach it; None if nothing says where it is."""
+    from talops.proxmox.client import Access
+
     endpoint = given.get("PROXMOX_VE_ENDPOINT")
     if not endpoint:
         return None
-    token = given.get("PROXMOX_VE_API_TOKEN")
-    user, password = given.get("PROXMOX_VE_USERNAME"), given.get("PROXMOX_VE_PASSWORD")
     return Access(
         endpoint,
-        token=Secret(token) if token else None,
-        ticket=(user, Secret(password)) if user and password else None,
+        _login(given),
         insecure=given.get("PROXMOX_VE_INSECURE", "").lower() in {"1", "true", "yes"},
         ca_file=given.get("SSL_CERT_FILE"),
     )
+
+
+def _login(given: Mapping[str, str]) -> Token | Password | None:
+    from talops.proxmox.client import Password, Token
+
+    token = given.get("PROXMOX_VE_API_TOKEN")
+    if token:
+        name, _, value = token.partition("=")
+        return Token(name, Secret(value))
+    user, password = given.get("PROXMOX_VE_USERNAME"), given.get("PROXMOX_VE_PASSWORD")
+    return Password(user, Secret(password)) if user and password else None
 
 
 def expected_outputs(cluster: Cluster) -> dict[str, object]:

@@ -11,7 +11,7 @@ from talops.machineconfig.build import build_configs
 from talops.site import installation
 from talops.site.config_differences import differing, same, waiting_for_reboot
 from talops.site.etcd_guard import require_etcd
-from talops.site.fleet import Configured, Silent, Waiting, named
+from talops.site.fleet import Configured, InMaintenance, Unreachable, named
 from talops.site.node_facts import AWAIT, FIRST, NodeFacts, change_for
 from talops.talos.calls.machine import ApplyMode
 from talops.talos.errors import (
@@ -88,10 +88,10 @@ class NodeConfigs:
         async def probe() -> Ready[None] | NotYet:
             nonlocal left
             state = await fleet.look(node)
-            if isinstance(state, Waiting):
+            if isinstance(state, InMaintenance):
                 return await installation.in_maintenance(fleet, node, config, again=left)
             left = True
-            if isinstance(state, Silent):
+            if isinstance(state, Unreachable):
                 return NotYet(f"no answer: {state.error.what}")
             return await self._arrived(node, state, config, not_boot)
 
@@ -150,7 +150,7 @@ class NodeConfigs:
 
         async def probe() -> Ready[ConfigChange | None] | NotYet:
             state = await fleet.look(node)
-            if isinstance(state, Silent):
+            if isinstance(state, Unreachable):
                 return NotYet(state.error.what)
             wanted = change_for(node.name, await self._judge(node, state))
             if wanted is None or wanted.action != FIRST:

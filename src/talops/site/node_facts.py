@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Change
-from talops.site.fleet import Silent, Waiting
+from talops.site.fleet import InMaintenance, Unreachable
 from talops.talos.calls.machine import ApplyMode
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def since(
 
 def change_for(name: str, seen: NodeFacts) -> ConfigChange | None:
     """The one change that brings a node to its config; None when it has it."""
-    if isinstance(seen.state, Waiting):
+    if isinstance(seen.state, InMaintenance):
         return _change(FIRST, name, "first config: installs, then reboots", seen)
-    if isinstance(seen.state, Silent):
+    if isinstance(seen.state, Unreachable):
         return _change(AWAIT, name, "silent until a control plane signs its certificate", seen)
     if seen.same:
         return None

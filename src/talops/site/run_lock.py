@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from talops.errors import DeniedError
 from talops.pipeline.lock import Holder
-from talops.statestore.backends.marks import NotOfferedError
+from talops.statestore.backends.locks import NotOfferedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from talops.statestore.backends.marks import Marks
+    from talops.statestore.backends.locks import NamedLocks
 
 SUFFIX = ".run"
 
@@ -27,17 +27,17 @@ def lock_name(cluster: str) -> str:
 class RunLock:
     """A `SharedLock`; `note` is told where a server has no locks to offer."""
 
-    def __init__(self, cluster: str, marks: Marks, note: Callable[[str], None]) -> None:
+    def __init__(self, cluster: str, locks: NamedLocks, note: Callable[[str], None]) -> None:
         self._name = lock_name(cluster)
-        self._marks = marks
+        self._locks = locks
         self._note = note
 
     async def acquire(self, holder: Holder) -> Holder | None:
         try:
-            found = await self._marks.take(self._name, document(holder))
+            found = await self._locks.acquire(self._name, document(holder))
         except NotOfferedError:
             self._note(
-                f"{self._marks.place} offers no run lock: runs on other machines are not noticed"
+                f"{self._locks.place} offers no run lock: runs on other machines are not noticed"
             )
             return None
         except DeniedError as error:
@@ -50,7 +50,7 @@ class RunLock:
         return None if found is None else read(found)
 
     async def release(self, holder: Holder) -> None:
-        await self._marks.drop(self._name, identity(holder))
+        await self._locks.release(self._name, identity(holder))
 
     def way_out(self, holder: Holder) -> str:
         return (
@@ -59,7 +59,7 @@ class RunLock:
         )
 
     async def close(self) -> None:
-        await self._marks.close()
+        await self._locks.close()
 
 
 def identity(holder: Holder) -> str:

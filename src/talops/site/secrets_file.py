@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from talops.errors import TalopsError
+from talops.errors import ConflictError, PreflightError, TalopsError
 from talops.files import PRIVATE, write_atomic
 from talops.machineconfig.contract import Contract
-from talops.machineconfig.places import find_secrets, new_secrets
+from talops.machineconfig.places import PLAIN, SEALED
 from talops.machineconfig.secrets import bundle as bundles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from talops.machineconfig.secrets.bundle import Bundle
     from talops.redaction import Secret
@@ -69,3 +71,50 @@ class SecretsFile:
         known: list[Secret] = list(found.secrets())
         self._learn(*known)
         self._read = found
+
+
+@dataclass(frozen=True)
+class SecretsPath:
+    """`sealed`: encrypted with SOPS."""
+
+    path: Path
+    sealed: bool
+
+
+def find_secrets(directory: Path) -> SecretsPath | None:
+    """None: the cluster has no secrets yet. Two files are an error; talops does not guess."""
+    present = [
+        SecretsPath(directory / name, sealed)
+        for name, sealed in ((SEALED, True), (PLAIN, False))
+        if (directory / name).exists()
+    ]
+    if len(present) > 1:
+        raise ConflictError(
+            f"both {SEALED} and {PLAIN} are there",
+            where=str(directory / "talos"),
+            hint="compare them, keep the one that the cluster uses, and move the other away",
+        )
+    return present[0] if present else None
+
+
+def require_secrets(directory: Path) -> SecretsPath:
+    found = find_secrets(directory)
+    if found is None:
+        raise PreflightError(
+            "the cluster has no secrets yet",
+            where=str(directory / SEALED),
+            hint="talops talos gen-secrets",
+        )
+    return found
+
+
+def new_secrets(directory: Path, *, sealed: bool) -> SecretsPath:
+    """The path for new secrets. Secrets are never overwritten: without them the cluster is lost."""
+    found = find_secrets(directory)
+    if found is not None:
+        raise ConflictError(
+            "the cluster already has secrets; they are never overwritten",
+            where=str(found.path),
+            hint="to create a new cluster with this name, move this file away first",
+        )
+    return SecretsPath(directory / (SEALED if sealed else PLAIN), sealed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.proxmox.marks import Mark
+from talops.proxmox.provenance import Provenance
 from talops.proxmox.templates import Hardware, Recipe
 from talops.site.host_wanted import template_node
 
@@ -53,7 +53,7 @@ def _recipe(
         name=proxmox.template.name if proxmox.template else f"talos-{version}-base",
         host=host,
         vm_id=vm_id,
-        mark=Mark(version, image.schematic, image.platform, image.secureboot, source),
+        provenance=Provenance(version, image.schematic, image.platform, image.secureboot, source),
         hardware=Hardware(
             bios=advanced.bios,
             machine=advanced.machine,

@@ -10,6 +10,7 @@ from talops.files import PRIVATE, make_private_directory, write_atomic
 from talops.generated import Action, Change
 from talops.machineconfig.places import CONFIGS, TALOSCONFIG
 from talops.machineconfig.secrets import talosconfig
+from talops.talosconfig import Talosconfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.machineconfig.generate import MachineConfig
-    from talops.machineconfig.secrets.talosconfig import Context
+    from talops.talosconfig import Context
 
 SOURCES = "cluster.yaml and nodes.yaml"
 
@@ -41,17 +42,16 @@ def talosconfig_change(directory: Path, wanted: Context, now: datetime) -> Chang
     try:
         before = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        text = talosconfig.dump({wanted.name: wanted}, wanted.name)
+        text = talosconfig.dump(Talosconfig(wanted.name, {wanted.name: wanted}))
         return Change(TALOSCONFIG, Action.CREATE, "", text)
     except (OSError, UnicodeDecodeError) as error:
         raise TalopsError(f"cannot read: {error}", where=str(path)) from error
-    current, contexts = talosconfig.parse(before, where=str(path))
-    merged = contexts | {
-        wanted.name: talosconfig.keep_or_renew(contexts.get(wanted.name), wanted, now)
-    }
-    if merged == contexts:
+    found = talosconfig.parse(before, where=str(path))
+    entry = talosconfig.keep_or_renew(found.contexts.get(wanted.name), wanted, now)
+    merged = {**found.contexts, wanted.name: entry}
+    if merged == found.contexts:
         return None
-    text = talosconfig.dump(merged, current or wanted.name)
+    text = talosconfig.dump(Talosconfig(found.context or wanted.name, merged))
     return Change(TALOSCONFIG, Action.UPDATE, before, text)
 
 
@@ -61,13 +61,14 @@ def talosconfig_without(directory: Path, name: str) -> Change | None:
     if not path.exists():
         return None
     before = path.read_text(encoding="utf-8")
-    current, contexts = talosconfig.parse(before, where=str(path))
-    if name not in contexts:
+    found = talosconfig.parse(before, where=str(path))
+    if name not in found.contexts:
         return None
-    left = {key: context for key, context in contexts.items() if key != name}
+    left = {key: context for key, context in found.contexts.items() if key != name}
     if not left:
         return Change(TALOSCONFIG, Action.REMOVE, before, "")
-    text = talosconfig.dump(left, current if current in left else next(iter(left)))
+    current = found.context if found.context in left else next(iter(left))
+    text = talosconfig.dump(Talosconfig(current, left))
     return Change(TALOSCONFIG, Action.UPDATE, before, text)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from talops.delivery.helm import render
 from talops.delivery.objects import (
-    Look,
     ObjectChange,
+    ObjectDifferences,
     bring,
     client,
     connected,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Facts:
     """Add-ons of which something differs, with what was seen of it; the objects of all."""
 
-    pending: tuple[tuple[str, Look], ...] = ()
+    pending: tuple[tuple[str, ObjectDifferences], ...] = ()
     objects: Mapping[str, tuple[Object, ...]] = field(default_factory=dict, repr=False)
 
 
@@ -91,7 +91,7 @@ class Addons(Stage[Facts, ObjectChange]):
         return [*addon.own, *placed(objects, chosen.namespace)]
 
 
-def _change(name: str, seen: Look, objects: tuple[Object, ...]) -> ObjectChange:
+def _change(name: str, seen: ObjectDifferences, objects: tuple[Object, ...]) -> ObjectChange:
     if seen.differing:
         detail = f"{len(seen.differing)} objects"
         return ObjectChange("apply", name, detail, gentle=seen.gentle, objects=objects)

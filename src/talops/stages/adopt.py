@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from talops.adoption import completing
 from talops.adoption.claims import (
     Claim,
-    Wish,
+    PlannedVm,
     claim_images,
     claim_vms,
     image_address,
@@ -30,11 +30,11 @@ from talops.site.proxmox_access import access_of
 from talops.site.state_copies import copies_around
 from talops.stages.configure import pending_files
 from talops.tofu.apply import fleeting
-from talops.tofu.layers import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from talops.layer import Layer
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
     from talops.tofu.engine import Engine
@@ -53,13 +53,13 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Adoption(Change):
+class AdoptChange(Change):
     layer: str = ""
     address: str = ""
     identity: str = ""
 
 
-class Adopt(Stage[Facts, Adoption]):
+class Adopt(Stage[Facts, AdoptChange]):
     name = "adopt"
 
     def __init__(self, site: Site, report: Reporter) -> None:
@@ -70,8 +70,7 @@ class Adopt(Stage[Facts, Adoption]):
 
     @property
     def _layers(self) -> dict[str, Layer]:
-        found = layers(self._site.cluster)
-        return {layer.name: Layer(layer.name, self._site.root / layer.directory) for layer in found}
+        return {layer.name: layer.at(self._site.root) for layer in layers(self._site.cluster)}
 
     async def observe(self) -> Facts | Absent:
         if pending_files(self._site.cluster, self._site.root):
@@ -87,7 +86,7 @@ class Adopt(Stage[Facts, Adoption]):
     def pending_in(facts: Facts | Absent) -> bool:
         return isinstance(facts, Facts) and bool(facts.claims or facts.doubts or facts.gaps)
 
-    def plan(self, facts: Facts) -> list[Adoption]:
+    def plan(self, facts: Facts) -> list[AdoptChange]:
         if facts.doubts:
             raise ConflictError(
                 "VMs that look like this cluster's own are not what talops made; none is taken "
@@ -96,14 +95,14 @@ class Adopt(Stage[Facts, Adoption]):
                 hint="correct nodes.yaml, or move or remove those VMs; then talops recover again",
             )
         changes = [
-            Adoption(IMPORT, c.what, f"{c.identity} fits", None, c.layer, c.address, c.identity)
+            AdoptChange(IMPORT, c.what, f"{c.identity} fits", None, c.layer, c.address, c.identity)
             for c in facts.claims
         ]
         touched = dict.fromkeys([*(claim.layer for claim in facts.claims), *facts.gaps])
         detail = "what no import can read back"
-        return [*changes, *(Adoption(COMPLETE, name, detail, layer=name) for name in touched)]
+        return [*changes, *(AdoptChange(COMPLETE, name, detail, layer=name) for name in touched)]
 
-    async def apply(self, change: Adoption) -> None:
+    async def apply(self, change: AdoptChange) -> None:
         layer = self._layers[change.layer]
         engine = await self._engine(layer)
         with copies_around(self._site.root, self._site.cluster):
@@ -112,7 +111,7 @@ class Adopt(Stage[Facts, Adoption]):
             else:
                 await self._complete(engine, layer)
 
-    async def verify(self, _: Seen[Facts, Adoption], /) -> None:
+    async def verify(self, _: Seen[Facts, AdoptChange], /) -> None:
         facts = await self.observe()
         if self.pending_in(facts):
             assert isinstance(facts, Facts)
@@ -138,7 +137,7 @@ class Adopt(Stage[Facts, Adoption]):
         return found
 
     async def _compare(
-        self, missing: Iterable[Wish], images: Mapping[str, Mapping[str, str]]
+        self, missing: Iterable[PlannedVm], images: Mapping[str, Mapping[str, str]]
     ) -> Facts:
         """Every VM that is not in a state is held against those that are there."""
         cluster = self._site.cluster

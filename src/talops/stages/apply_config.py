@@ -11,7 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Absent, Stage
-from talops.site.fleet import Configured, Silent, all_answer
+from talops.site.fleet import Configured, Unreachable, all_answer
 from talops.site.node_configs import NodeConfigs
 from talops.site.node_facts import ConfigChange, Facts, change_for, since
 
@@ -81,4 +81,4 @@ def ran(seen: NodeFacts | None) -> bool:
 
 
 def _silent_worker(node: Node, states: Mapping[str, State]) -> bool:
-    return not node.controller and isinstance(states[node.name], Silent)
+    return not node.controller and isinstance(states[node.name], Unreachable)

@@ -31,7 +31,7 @@ RESTORE = (
 
 
 @dataclass(frozen=True)
-class Plane:
+class ControlPlaneFacts:
     """One control plane: has it etcd data, and which members does it know?"""
 
     has_data: bool
@@ -41,7 +41,7 @@ class Plane:
 
 @dataclass(frozen=True)
 class Facts:
-    planes: dict[str, Plane]
+    planes: dict[str, ControlPlaneFacts]
     # Cluster id of a founding that was completed from here.
     founded: str | None
     cluster_id: str
@@ -161,30 +161,30 @@ class Bootstrap(Stage[Facts, Change]):
             )
         return Ready(None)
 
-    def _missing(self, plane: Plane) -> list[str]:
+    def _missing(self, plane: ControlPlaneFacts) -> list[str]:
         """Control planes that this one does not know as members."""
         return sorted({other.name for other in self._planes} - plane.members)
 
-    async def _look(self, node: Node) -> Plane:
+    async def _look(self, node: Node) -> ControlPlaneFacts:
         """Data and membership of one control plane; no answer is an error."""
         assert self._fleet
         with named(node, f"talops talos services --nodes {node.address}"):
             return await self._asked(self._fleet, node)
 
-    async def _asked(self, fleet: Fleet, node: Node) -> Plane:
+    async def _asked(self, fleet: Fleet, node: Node) -> ControlPlaneFacts:
         async with fleet.talos(node) as talos:
             try:
                 has_data = await talos.files.exists(ETCD_DATA)
                 services = {service.id: service for service in await talos.services.list()}
                 etcd = services.get("etcd")
                 if etcd is None or etcd.state != "Running":
-                    return Plane(has_data, frozenset())
+                    return ControlPlaneFacts(has_data, frozenset())
                 members = await talos.etcd.members(local=True)
             except MaintenanceModeError:
-                return Plane(has_data=False, members=frozenset(), configured=False)
+                return ControlPlaneFacts(has_data=False, members=frozenset(), configured=False)
             except PreconditionError:
-                return Plane(has_data, frozenset())
-        return Plane(has_data, frozenset(m.hostname for m in members if not m.learner))
+                return ControlPlaneFacts(has_data, frozenset())
+        return ControlPlaneFacts(has_data, frozenset(m.hostname for m in members if not m.learner))
 
     def _record(self, state: str, cluster_id: str, snapshot: str | None = None) -> None:
         node = self._planes[0].name

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from talops import __version__, generated
 from talops.errors import TalopsError
-from talops.inventory.encryption import passphrase_at_hand
 from talops.machineconfig.places import SEALED, TALOSCONFIG
 from talops.machineconfig.secrets.talosconfig import context_of
 from talops.pipeline.stage import Change, Stage
 from talops.render.tree import render
+from talops.site.state_passphrase import passphrase_at_hand
 from talops.site.written_configs import talosconfig_change, write
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from talops.errors import TalopsError
 from talops.pipeline.stage import Change, Stage
 from talops.render.layers import layers
 from talops.site import layer_access as access
-from talops.site.resource_story import ResourceStory
+from talops.site.resource_progress import ResourceProgress
 from talops.site.state_copies import copies_around
 from talops.tofu.apply import fleeting
-from talops.tofu.conduct import Conduct
-from talops.tofu.layers import Layer
+from talops.tofu.apply_options import ApplyOptions
 from talops.tofu.plan import VM, module_key
 from talops.tofu.policy import Policy
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from talops.layer import Layer
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
     from talops.tofu.engine import Engine
@@ -64,7 +64,7 @@ class Destroy(Stage[Facts, Change]):
         """In reverse: what others stand on goes last. Only the cluster's own unless asked."""
         found = reversed(layers(self._site.cluster))
         return [
-            Layer(layer.name, self._site.root / layer.directory)
+            layer.at(self._site.root)
             for layer in found
             if self._every_layer or layer.kind == "platforms"
         ]
@@ -96,7 +96,9 @@ class Destroy(Stage[Facts, Change]):
         policy = Policy(everything=True, allow_destroy=self._allow_destroy)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
             if await engine.plan(saved, destroy=True):
-                applier = access.applier(self._site, layer, engine, Conduct(policy, destroy=True))
+                applier = access.applier(
+                    self._site, layer, engine, ApplyOptions(policy, destroy=True)
+                )
                 with copies_around(self._site.root, self._site.cluster):
                     await applier.apply(saved)
 
@@ -121,7 +123,7 @@ class Destroy(Stage[Facts, Change]):
         return sorted(layer.path.glob("terraform.tfstate*"))
 
     async def _engine(self, layer: Layer) -> Engine:
-        engine = access.engine(self._site, layer, ResourceStory(self._report))
+        engine = access.engine(self._site, layer, ResourceProgress(self._report))
         await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
         return engine
 

@@ -12,8 +12,7 @@ from talops.site import layer_access as access
 from talops.site.etcd_guard import guard_of
 from talops.site.state_copies import copies_around
 from talops.tofu.apply import fleeting
-from talops.tofu.conduct import Conduct
-from talops.tofu.layers import Layer
+from talops.tofu.apply_options import ApplyOptions
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class DestroyOne(Stage[Facts, Change]):
         self._report = report
         self._force = force
         found = platform(site.cluster)
-        self._layer = Layer(found.name, site.root / found.directory)
+        self._layer = found.at(site.root)
 
     @property
     def _module(self) -> str:
@@ -70,7 +69,7 @@ class DestroyOne(Stage[Facts, Change]):
         policy = Policy(
             allow_destroy=name, allow_unhealthy_etcd=name if self._force else frozenset()
         )
-        conduct = Conduct(
+        options = ApplyOptions(
             policy,
             guard=guard_of(self._site, self._secrets, policy),
             destroy=True,
@@ -79,7 +78,7 @@ class DestroyOne(Stage[Facts, Change]):
         with fleeting(access.saved_plan(self._site, self._layer)) as saved:
             if not await engine.plan(saved, destroy=True, targets=[self._module]):
                 return
-            applier = access.applier(self._site, self._layer, engine, conduct)
+            applier = access.applier(self._site, self._layer, engine, options)
             with copies_around(self._site.root, self._site.cluster):
                 await applier.apply(saved)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from talops.delivery.gitrepo import GitAccess
-    from talops.delivery.handover import Checked
+    from talops.delivery.handover import CheckedBranch
     from talops.inventory.model import Repository
     from talops.kube.client import KubeClient
     from talops.pipeline.stage import Reporter, Seen
@@ -70,7 +70,7 @@ class Facts:
 
     pending: tuple[tuple[Part, bool], ...] = ()
     needs_key: bool = False
-    checked: Checked | None = None
+    checked: CheckedBranch | None = None
     behind: bool = False
 
 
@@ -190,7 +190,7 @@ class GitOps(Stage[Facts, ObjectChange]):
         ]
 
 
-async def _fetched(kube: KubeClient, checked: Checked) -> Ready[None] | NotYet:
+async def _fetched(kube: KubeClient, checked: CheckedBranch) -> Ready[None] | NotYet:
     found = ready(await kube.get(GIT))
     if isinstance(found, NotYet):
         return found
@@ -202,7 +202,7 @@ async def _fetched(kube: KubeClient, checked: Checked) -> Ready[None] | NotYet:
     return Ready(None)
 
 
-async def _is_behind(kube: KubeClient, checked: Checked) -> bool:
+async def _is_behind(kube: KubeClient, checked: CheckedBranch) -> bool:
     fetched = revision_of(await kube.get(GIT) or {})
     return bool(fetched) and checked.commit not in fetched
 

@@ -13,13 +13,12 @@ from talops.errors import DifferencesFoundError, TalopsError
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import layers
 from talops.site import layer_access as access
-from talops.site.resource_story import ResourceStory, made_vm
+from talops.site.resource_progress import ResourceProgress, made_vm
 from talops.site.state_copies import copies_around
 from talops.stages.configure import pending_files
 from talops.tofu.apply import fleeting
-from talops.tofu.conduct import Conduct, NoGuard
+from talops.tofu.apply_options import ApplyOptions, NoGuard
 from talops.tofu.events import LayerStarted
-from talops.tofu.layers import Layer
 from talops.tofu.outputs import output_differences
 from talops.tofu.policy import Policy
 from talops.waiting import NotYet, Ready, wait_for
@@ -29,12 +28,13 @@ if TYPE_CHECKING:
 
     from talops.events import Emit, Event
     from talops.inventory.model import Node
+    from talops.layer import Layer
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.fleet import Fleet
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
     from talops.tofu.apply import Applier
-    from talops.tofu.conduct import Guard
+    from talops.tofu.apply_options import Guard
     from talops.tofu.engine import Engine
     from talops.tofu.judge import Judged
     from talops.tofu.ordering import Batch
@@ -78,8 +78,7 @@ class Provision(Stage[Facts, LayerChange]):
 
     @property
     def _layers(self) -> list[Layer]:
-        found = layers(self._site.cluster)
-        return [Layer(layer.name, self._site.root / layer.directory) for layer in found]
+        return [layer.at(self._site.root) for layer in layers(self._site.cluster)]
 
     async def observe(self) -> Facts | Absent:
         if not all(layer.path.is_dir() for layer in self._layers):
@@ -167,25 +166,25 @@ class Provision(Stage[Facts, LayerChange]):
         return tuple(judged)
 
     async def _engine(self, layer: Layer) -> Engine:
-        engine = access.engine(self._site, layer, self._hear(ResourceStory(self._report)))
+        engine = access.engine(self._site, layer, self._hear(ResourceProgress(self._report)))
         if layer.name not in self._ready:
             await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
             self._ready.add(layer.name)
         return engine
 
-    def _hear(self, story: ResourceStory) -> Emit:
+    def _hear(self, progress: ResourceProgress) -> Emit:
         def heard(event: Event) -> None:
             if not isinstance(event, LayerStarted):
                 self.under_way.set()
             if new := made_vm(event):
                 self._new.add(new)
-            story(event)
+            progress(event)
 
         return heard
 
     def _applier(self, layer: Layer, engine: Engine, guard: Guard | None = None) -> Applier:
-        conduct = Conduct(self._policy, healthy=self._healthy, guard=guard or NoGuard())
-        return access.applier(self._site, layer, engine, conduct)
+        options = ApplyOptions(self._policy, healthy=self._healthy, guard=guard or NoGuard())
+        return access.applier(self._site, layer, engine, options)
 
     async def _healthy(self, batch: Batch) -> None:
         """Every node of the batch is back and ready, so that the next may restart."""
@@ -223,11 +222,11 @@ class Provision(Stage[Facts, LayerChange]):
         await asyncio.gather(*(self._answers(fleet, node) for node in nodes))
 
     async def _answers(self, fleet: Fleet, node: Node) -> None:
-        from talops.site.fleet import Silent
+        from talops.site.fleet import Unreachable
 
         async def probe() -> Ready[None] | NotYet:
             state = await fleet.look(node)
-            if isinstance(state, Silent) and not await self._excused(fleet, node):
+            if isinstance(state, Unreachable) and not await self._excused(fleet, node):
                 return NotYet(state.error.what)
             self._report.node(node.name, vm="running")
             return Ready(None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import UnreachableError
 from talops.pipeline.stage import Absent, Change, Stage
-from talops.site.fleet import Configured, Fleet, Silent, Waiting
+from talops.site.fleet import Configured, Fleet, InMaintenance, Unreachable
 from talops.site.protection import require_unprotected
 from talops.talos.kinds import VOLUMES
 from talops.waiting import NotYet, Ready, wait_for
@@ -97,9 +97,9 @@ async def wipe(fleet: Fleet, node: Node, site: Site, report: Reporter, *, gracef
 
     async def probe() -> Ready[None] | NotYet:
         state = await fleet.look(node)
-        if isinstance(state, Waiting):
+        if isinstance(state, InMaintenance):
             return Ready(None)
-        if isinstance(state, Silent):
+        if isinstance(state, Unreachable):
             return NotYet(f"rebooting: {state.error.what}")
         return NotYet(state.status.stage if state.status else "resetting")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from talops.checks.after.reach import Reach, errors_of, values_of
 from talops.errors import ConflictError, TalopsError
 from talops.pipeline.stage import Stage
-from talops.site.fleet import Configured, Silent
+from talops.site.fleet import Configured, Unreachable
 from talops.site.protection import require_unprotected
 from talops.stages.reset_nodes import ResetChange, wipe
 from talops.talos.membership import Etcd
@@ -95,7 +95,7 @@ class ResetOne(Stage[Facts, ResetChange]):
         again = f"if that is meant: talops reset --node {name} --force"
         if facts.etcd and (reason := objection(name, facts.etcd)):
             raise ConflictError(reason, where=name, hint=again)
-        if isinstance(facts.state, Silent):
+        if isinstance(facts.state, Unreachable):
             raise ConflictError(
                 f"{name} does not answer, so it cannot leave by itself: {facts.state.error.what}",
                 where=str(self._node.address),

@@ -1,4 +1,4 @@
-"""Stage `bootstrap` in a recovery: a lost etcd comes back, from a snapshot or by a plain word.
+"""Stage `bootstrap` in a recovery: a lost etcd comes back, from a snapshot or empty.
 
 Everywhere else a cluster that was founded once is never founded again.
 """
@@ -28,8 +28,8 @@ RESTORE = "restore"
 
 
 @dataclass(frozen=True)
-class Word:
-    """What was said about an etcd that is lost: its snapshot, or that it may start empty."""
+class RecoveryChoice:
+    """How to recover a lost etcd: from a snapshot, empty (`again`), or not at all."""
 
     snapshot: Path | None = None
     from_copy: bool = False
@@ -37,22 +37,24 @@ class Word:
 
 
 class Restore(Bootstrap):
-    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter, word: Word) -> None:
+    def __init__(
+        self, site: Site, secrets: SecretsFile, report: Reporter, choice: RecoveryChoice
+    ) -> None:
         super().__init__(site, secrets, report)
-        self._word = word
-        if word.snapshot:
-            if not word.from_copy:
-                check(word.snapshot)
-            self._digest = hashlib.sha256(word.snapshot.read_bytes()).hexdigest()
+        self._choice = choice
+        if choice.snapshot:
+            if not choice.from_copy:
+                check(choice.snapshot)
+            self._digest = hashlib.sha256(choice.snapshot.read_bytes()).hexdigest()
 
     def plan(self, facts: Facts) -> list[Change]:
         first = self._planes[0]
         if facts.anybody:
             return self._already(facts)
-        if self._word.snapshot:
-            detail = f"from {self._word.snapshot.name}"
+        if self._choice.snapshot:
+            detail = f"from {self._choice.snapshot.name}"
             return [Change(RESTORE, f"etcd on {first.name}", detail, first.name)]
-        if self._word.again:
+        if self._choice.again:
             require_unprotected(self._planes, "bootstrap a new etcd on")
             detail = "empty: what the old one held is lost"
             return [Change("found", f"etcd on {first.name}", detail, first.name)]
@@ -76,7 +78,7 @@ class Restore(Bootstrap):
 
     def _already(self, facts: Facts) -> list[Change]:
         """A restore that was cut off after it was accepted is a restore all the same."""
-        if not self._word.snapshot or facts.snapshot == self._digest:
+        if not self._choice.snapshot or facts.snapshot == self._digest:
             return []
         having = [name for name, plane in facts.planes.items() if plane.has_data or plane.members]
         raise ConflictError(
@@ -95,15 +97,15 @@ class Restore(Bootstrap):
         if facts.anybody:
             return Ready(None)
         assert self._fleet
-        assert self._word.snapshot
+        assert self._choice.snapshot
         planes = [self._fleet.talos(node) for node in self._planes]
         try:
             await recover_etcd(
                 planes[0],
                 planes,
-                self._word.snapshot,
+                self._choice.snapshot,
                 timeout=self._site.limits.etcd,
-                from_copy=self._word.from_copy,
+                from_copy=self._choice.from_copy,
             )
         finally:
             for talos in planes:
@@ -111,7 +113,9 @@ class Restore(Bootstrap):
         return NotYet("accepted; etcd starts from the snapshot")
 
 
-def word_of(cluster: str, snapshot: Path | None, again: str | None, *, from_copy: bool) -> Word:
+def recovery_choice(
+    cluster: str, snapshot: Path | None, again: str | None, *, from_copy: bool
+) -> RecoveryChoice:
     """`again` is the cluster's name, typed by whoever knows what is lost."""
     if again is not None and again != cluster:
         raise TalopsError(
@@ -121,4 +125,4 @@ def word_of(cluster: str, snapshot: Path | None, again: str | None, *, from_copy
         raise TalopsError("--from-snapshot and --bootstrap-again exclude each other")
     if snapshot and not snapshot.is_file():
         raise TalopsError("there is no such snapshot", where=str(snapshot))
-    return Word(snapshot, from_copy, again is not None)
+    return RecoveryChoice(snapshot, from_copy, again is not None)

@@ -13,12 +13,12 @@ from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import layers
 from talops.site import layer_access as access
 from talops.site.state_copies import copies_around
-from talops.statestore.documents import marks_of
-from talops.tofu.layers import Layer
+from talops.statestore.documents import header_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from talops.layer import Layer
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
     from talops.statestore.backends.interface import StateBackend
@@ -42,13 +42,13 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Salvaged(Change):
+class SalvageChange(Change):
     path: Path = field(default_factory=Path)
     layer: str = ""
     lock: str = ""
 
 
-class Salvage(Stage[Facts, Salvaged]):
+class Salvage(Stage[Facts, SalvageChange]):
     """Runs under the run lock: no other talops works on this cluster meanwhile."""
 
     name = "salvage"
@@ -59,10 +59,7 @@ class Salvage(Stage[Facts, Salvaged]):
         self._site = site
         self._report = report
         self._open_backend = open_backend
-        found = layers(site.cluster)
-        self._layers = {
-            layer.state: Layer(layer.name, site.root / layer.directory) for layer in found
-        }
+        self._layers = {layer.state: layer.at(site.root) for layer in layers(site.cluster)}
 
     async def observe(self) -> Facts | Absent:
         facts = await self._look()
@@ -88,23 +85,27 @@ class Salvage(Stage[Facts, Salvaged]):
             me=f"{getpass.getuser()}@{socket.gethostname()}",
         )
 
-    def plan(self, facts: Facts) -> list[Salvaged]:
+    def plan(self, facts: Facts) -> list[SalvageChange]:
         changes = [
-            Salvaged(UNLOCK, name, f"left by {lock.get('Who')}", layer=name, lock=str(lock["ID"]))
+            SalvageChange(
+                UNLOCK, name, f"left by {lock.get('Who')}", layer=name, lock=str(lock["ID"])
+            )
             for name, lock in facts.locks
             if is_left_over(name, lock, facts)
         ]
         for path in facts.errored:
             layer = next(n for n, found in self._layers.items() if found.path == path.parent)
             detail = "a state that could not be written"
-            changes.append(Salvaged(PUSH, f"{layer}/{ERRORED}", detail, path=path, layer=layer))
+            changes.append(
+                SalvageChange(PUSH, f"{layer}/{ERRORED}", detail, path=path, layer=layer)
+            )
         changes += [
-            Salvaged(REMOVE, path.name, "a plan that was never applied", path=path)
+            SalvageChange(REMOVE, path.name, "a plan that was never applied", path=path)
             for path in facts.plans
         ]
         return changes
 
-    async def apply(self, change: Salvaged) -> None:
+    async def apply(self, change: SalvageChange) -> None:
         if change.action == UNLOCK:
             backend = self._open_backend()
             try:
@@ -116,7 +117,7 @@ class Salvage(Stage[Facts, Salvaged]):
         else:
             change.path.unlink(missing_ok=True)
 
-    async def verify(self, _: Seen[Facts, Salvaged], /) -> None:
+    async def verify(self, _: Seen[Facts, SalvageChange], /) -> None:
         facts = await self._look()
         if facts.errored:
             raise TalopsError(
@@ -131,13 +132,13 @@ class Salvage(Stage[Facts, Salvaged]):
             hint=f"if that is over: talops state unlock {name} --id {lock.get('ID')}",
         )
 
-    async def _push(self, change: Salvaged) -> None:
+    async def _push(self, change: SalvageChange) -> None:
         """A newer state wins; one that was overtaken is kept beside the copies, not lost."""
         layer = self._layers[change.layer]
         engine = await self._engine(layer)
         unsaved, stored = change.path.read_bytes(), (await engine.state_pull()).strip()
-        mine = marks_of(unsaved)
-        there = marks_of(stored.encode()) if stored else None
+        mine = header_of(unsaved)
+        there = header_of(stored.encode()) if stored else None
         if there is None or (there.lineage == mine.lineage and there.serial < mine.serial):
             with copies_around(self._site.root, self._site.cluster):
                 await engine.state_push(change.path)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Absent, Stage
-from talops.site.fleet import Silent
+from talops.site.fleet import Unreachable
 from talops.site.node_configs import NodeConfigs
 from talops.site.node_facts import ConfigChange, change_for, since
 
@@ -51,7 +51,7 @@ class Workers(Stage[Facts, ConfigChange]):
             return Absent("configure", "the cluster has no secrets yet")
         states = await (await self._configs.fleet()).look_at_all(self._nodes)
         if self._late is None:
-            self._late = frozenset(name for name, s in states.items() if isinstance(s, Silent))
+            self._late = frozenset(name for name, s in states.items() if isinstance(s, Unreachable))
         return Facts(await self._configs.facts(self._nodes, states), self._late)
 
     def plan(self, facts: Facts) -> list[ConfigChange]:

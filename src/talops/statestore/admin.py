@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from talops.statestore.gate import Gate
     from talops.statestore.metrics import Metrics
     from talops.statestore.model import Summary, Version
-    from talops.statestore.sealing import Vault
+    from talops.statestore.sealing import BodyCipher
     from talops.statestore.service import Service
     from talops.statestore.store import Store
     from talops.statestore.users import User
@@ -43,7 +43,7 @@ class Lifecycle:
 
 class Admin:
     def __init__(
-        self, store: Store, vault: Vault, service: Service, gate: Gate, metrics: Metrics
+        self, store: Store, vault: BodyCipher, service: Service, gate: Gate, metrics: Metrics
     ) -> None:
         self._store = store
         self._vault = vault

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from talops.statestore.guard import Guard, OpenGuard
-    from talops.statestore.sealing import Vault
+    from talops.statestore.sealing import BodyCipher
     from talops.statestore.store import Store
 
 MEGABYTE = 1024 * 1024
@@ -38,7 +38,7 @@ class Limits:
 
 class Application:
     def __init__(
-        self, store: Store, vault: Vault, guard: Guard | OpenGuard, limits: Limits
+        self, store: Store, vault: BodyCipher, guard: Guard | OpenGuard, limits: Limits
     ) -> None:
         self._store = store
         self._keep = limits.keep

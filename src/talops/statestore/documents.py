@@ -19,15 +19,15 @@ class NotAStateError(TalopsError):
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class StateHeader:
     serial: Annotated[int, Field(ge=0, lt=2**63)]
     lineage: Annotated[str, Field(max_length=256, pattern=r"^[ -~]+$")]
 
 
-_ADAPTER = TypeAdapter(Marks)
+_ADAPTER = TypeAdapter(StateHeader)
 
 
-def marks_of(body: bytes) -> Marks:
+def header_of(body: bytes) -> StateHeader:
     """Parse all of it; only serial and lineage become Python objects."""
     try:
         return _ADAPTER.validate_json(body)
@@ -38,7 +38,7 @@ def marks_of(body: bytes) -> Marks:
         ) from None
 
 
-def marks_at_start(body: bytes) -> Marks | None:
+def header_at_start(body: bytes) -> StateHeader | None:
     """Serial and lineage, if the first bytes of a JSON object contain them."""
     try:
         start = from_json(body[:START], allow_partial=True)

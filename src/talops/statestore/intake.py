@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from talops.statestore.documents import Marks, marks_at_start, marks_of
+from talops.statestore.documents import StateHeader, header_at_start, header_of
 from talops.statestore.exchange import Response, refusal
 from talops.statestore.sealing import FRAME
 from talops.statestore.store import INLINE_LIMIT
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from talops.statestore.exchange import Request
-    from talops.statestore.sealing import NoSeal, Seal, Vault
+    from talops.statestore.sealing import BodyCipher, NoSeal, Seal
     from talops.statestore.store import Store
 
 
@@ -39,7 +39,7 @@ class RefusedError(Exception):
 class Content:
     """A checked body: either `body` (sealed) or the name of a staged blob."""
 
-    marks: Marks
+    header: StateHeader
     size: int
     md5: str
     sealed_key: str
@@ -48,7 +48,7 @@ class Content:
 
 
 class Intake:
-    def __init__(self, store: Store, vault: Vault, limit: int) -> None:
+    def __init__(self, store: Store, vault: BodyCipher, limit: int) -> None:
         self._store = store
         self._vault = vault
         self.limit = limit
@@ -66,25 +66,25 @@ class Intake:
     def _take_small(self, state: str, body: bytes, expected: str) -> Content:
         md5 = hashlib.md5(body, usedforsecurity=False).hexdigest()
         _compare(expected, md5)
-        marks = marks_of(body)
+        header = header_of(body)
         seal = self._vault.seal(state)
         sealed = seal.frame([body], last=True)
-        return Content(marks, len(body), md5, seal.sealed_key, body=b"".join(sealed))
+        return Content(header, len(body), md5, seal.sealed_key, body=b"".join(sealed))
 
     async def _take_large(self, state: str, pieces: AsyncIterator[bytes], expected: str) -> Content:
         start = await anext(pieces)
-        marks = marks_at_start(start)
-        if marks and expected:
+        header = header_at_start(start)
+        if header and expected:
             # The digest proves that all bytes arrived; parsing all of them again would only repeat
             # what the sender did.
-            return await self._stage(state, marks, _frames(_after(start, pieces)), expected)
+            return await self._stage(state, header, _frames(_after(start, pieces)), expected)
         async with self._whole:
             body = b"".join([start, *[piece async for piece in pieces]])
-            marks = await asyncio.to_thread(marks_of, body)
-            return await self._stage(state, marks, _frames(_after(body)), expected)
+            header = await asyncio.to_thread(header_of, body)
+            return await self._stage(state, header, _frames(_after(body)), expected)
 
     async def _stage(
-        self, state: str, marks: Marks, frames: AsyncIterator[_Frame], expected: str
+        self, state: str, header: StateHeader, frames: AsyncIterator[_Frame], expected: str
     ) -> Content:
         seal = self._vault.seal(state)
         digest = hashlib.md5(usedforsecurity=False)
@@ -106,7 +106,7 @@ class Intake:
             await asyncio.gather(writing, return_exceptions=True)
             await staging.abort()
             raise
-        return Content(marks, size, digest.hexdigest(), seal.sealed_key, blob)
+        return Content(header, size, digest.hexdigest(), seal.sealed_key, blob)
 
     def _check_declared(self, request: Request) -> None:
         text = request.header(b"content-length") or b"0"

@@ -121,7 +121,9 @@ class Draft:
         )
 
 
-class Verdict(StrEnum):
+class OutcomeKind(StrEnum):
+    """What a store did with a request, or why it refused."""
+
     DONE = "done"
     SAME = "same"  # repeated; already done
     HELD = "held"  # another client holds the lock
@@ -134,13 +136,13 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    verdict: Verdict
+    kind: OutcomeKind
     holder: Lock | None = None
     current: Standing | None = None
 
     @property
     def accepted(self) -> bool:
-        return self.verdict in {Verdict.DONE, Verdict.SAME}
+        return self.kind in {OutcomeKind.DONE, OutcomeKind.SAME}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.statestore.model import Draft, Head, Lock, Outcome, Retention, Verdict, Version
+from talops.statestore.model import Draft, Head, Lock, Outcome, OutcomeKind, Retention, Version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,41 +20,41 @@ DAY = 86400.0
 def lock(head: Head, wanted: Lock) -> Outcome:
     if head.lock is not None:
         same = head.lock.id == wanted.id
-        return Outcome(Verdict.SAME if same else Verdict.HELD, head.lock, head.standing)
+        return Outcome(OutcomeKind.SAME if same else OutcomeKind.HELD, head.lock, head.standing)
     if wanted.id in head.released:
         # A repeated request that arrives after its own UNLOCK: no client waits for it.
-        return Outcome(Verdict.SPENT, None, head.standing)
-    return Outcome(Verdict.DONE, wanted, head.standing)
+        return Outcome(OutcomeKind.SPENT, None, head.standing)
+    return Outcome(OutcomeKind.DONE, wanted, head.standing)
 
 
 def unlock(head: Head, lock_id: str | None) -> Outcome:
     """`None` is the force-unlock of Terraform, which does not name a lock."""
     if head.lock is None or (lock_id is not None and lock_id in head.released):
-        return Outcome(Verdict.SAME, head.lock, head.standing)
+        return Outcome(OutcomeKind.SAME, head.lock, head.standing)
     if lock_id is not None and lock_id != head.lock.id:
-        return Outcome(Verdict.HELD, head.lock, head.standing)
-    return Outcome(Verdict.DONE, head.lock, head.standing)
+        return Outcome(OutcomeKind.HELD, head.lock, head.standing)
+    return Outcome(OutcomeKind.DONE, head.lock, head.standing)
 
 
 def write(head: Head, draft: Draft) -> Outcome:
     current, standing = head.current, head.standing
     if current and (current.md5, current.lock_id) == (draft.md5, draft.lock_id):
-        return Outcome(Verdict.SAME, head.lock, standing)
+        return Outcome(OutcomeKind.SAME, head.lock, standing)
     held = head.lock.id if head.lock else ""
     if held != draft.lock_id:
-        return Outcome(Verdict.HELD if held else Verdict.LOST, head.lock, standing)
+        return Outcome(OutcomeKind.HELD if held else OutcomeKind.LOST, head.lock, standing)
     if current and not draft.force:
         if current.lineage != draft.lineage:
-            return Outcome(Verdict.FOREIGN, head.lock, standing)
+            return Outcome(OutcomeKind.FOREIGN, head.lock, standing)
         if draft.serial < current.serial:
-            return Outcome(Verdict.OLDER, head.lock, standing)
-    return Outcome(Verdict.DONE, head.lock, draft.standing(head.number + 1))
+            return Outcome(OutcomeKind.OLDER, head.lock, standing)
+    return Outcome(OutcomeKind.DONE, head.lock, draft.standing(head.number + 1))
 
 
 def delete(head: Head) -> Outcome:
     if head.lock is not None:
-        return Outcome(Verdict.HELD, head.lock, head.standing)
-    return Outcome(Verdict.DONE if head.current else Verdict.SAME, None, head.standing)
+        return Outcome(OutcomeKind.HELD, head.lock, head.standing)
+    return Outcome(OutcomeKind.DONE if head.current else OutcomeKind.SAME, None, head.standing)
 
 
 def release(released: tuple[str, ...], lock_id: str) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class NoSeal:
         return pieces
 
 
-class Vault:
+class BodyCipher:
     """Encrypt and decrypt, or pass through if the server has no key."""
 
     def __init__(self, keyring: Keyring | None) -> None:

@@ -17,8 +17,8 @@ import uvicorn
 from talops.errors import TalopsError
 from talops.statestore.application import Application, Limits
 from talops.statestore.guard import Guard, OpenGuard
-from talops.statestore.patience import PatientProtocol, watch
-from talops.statestore.sealing import Vault
+from talops.statestore.sealing import BodyCipher
+from talops.statestore.slow_clients import SlowClientProtocol, watch
 from talops.statestore.stores import open_store
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ async def serve(settings: Settings, ready: Callable[[str], None]) -> None:
     with contextlib.closing(listener):
         store = await open_store(settings.store)
         try:
-            application = Application(store, Vault(settings.keyring), guard, settings.limits)
+            application = Application(store, BodyCipher(settings.keyring), guard, settings.limits)
             server = _DrainingServer(_config(settings, application), application)
             _calm_the_collector()
             ready(_address(settings, listener))
@@ -111,7 +111,7 @@ def _config(settings: Settings, application: Application) -> uvicorn.Config:
     demand = ssl.CERT_REQUIRED if tls and tls.client_ca else ssl.CERT_NONE
     return uvicorn.Config(
         application,
-        http=PatientProtocol,
+        http=SlowClientProtocol,
         ws="none",
         lifespan="off",
         interface="asgi3",

@@ -10,7 +10,7 @@ from talops.statestore.exchange import JSON_TYPE, Response, document_response, r
 from talops.statestore.intake import Intake, RefusedError
 from talops.statestore.lockinfo import LIMIT as LOCK_LIMIT
 from talops.statestore.lockinfo import describe, given_lock_id, parse_lock, parse_unlock
-from talops.statestore.model import Actor, AuditEntry, Draft, Outcome, Verdict
+from talops.statestore.model import Actor, AuditEntry, Draft, Outcome, OutcomeKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from talops.statestore.exchange import Request
     from talops.statestore.metrics import Metrics
     from talops.statestore.model import Standing, Stored
-    from talops.statestore.sealing import Vault
+    from talops.statestore.sealing import BodyCipher
     from talops.statestore.store import Store
 
 _TRUE = {"1", "true", "yes"}
@@ -41,7 +41,7 @@ class Service:
     def __init__(
         self,
         store: Store,
-        vault: Vault,
+        vault: BodyCipher,
         metrics: Metrics,
         *,
         body_limit: int,
@@ -89,8 +89,8 @@ class Service:
         content = await self._intake.take(request, call.state)
         self._metrics.received += content.size
         draft = Draft(
-            content.marks.serial,
-            content.marks.lineage,
+            content.header.serial,
+            content.header.lineage,
             content.size,
             content.md5,
             call.actor,
@@ -103,7 +103,7 @@ class Service:
             content.body,
         )
         outcome = await self._store.write(call.state, draft)
-        if outcome.verdict is Verdict.DONE:
+        if outcome.kind is OutcomeKind.DONE:
             self._metrics.versions += 1
             self._written(call.state)
         elif draft.blob and not outcome.accepted:
@@ -115,9 +115,9 @@ class Service:
         """The response to a write."""
         if outcome.accepted and outcome.current:
             return Response(200, b"", _named(outcome.current))
-        if outcome.verdict is Verdict.HELD and outcome.holder:
+        if outcome.kind is OutcomeKind.HELD and outcome.holder:
             return self._held(outcome)
-        if outcome.verdict is Verdict.ABSENT:
+        if outcome.kind is OutcomeKind.ABSENT:
             return refusal(404, "version does not exist")
         return refusal(409, *_why_not(state, outcome, draft))
 
@@ -126,7 +126,7 @@ class Service:
         outcome = await self._store.lock(call.state, wanted)
         if outcome.accepted:
             return Response(200)
-        if outcome.verdict is Verdict.HELD:
+        if outcome.kind is OutcomeKind.HELD:
             return self._held(outcome)
         return refusal(409, "this lock was already released", "run the command again")
 
@@ -157,14 +157,14 @@ class Service:
 
 def _why_not(state: str, outcome: Outcome, draft: Draft) -> tuple[str, str]:
     current = outcome.current
-    if outcome.verdict is Verdict.LOST or current is None:
+    if outcome.kind is OutcomeKind.LOST or current is None:
         return (
             "the lock of this write is no longer held",
             "the lock was removed: plan again; the client keeps errored.tfstate",
         )
     name = state.rpartition("/")[2]
     force = f"to overwrite it: talops state restore {name} FILE --force"
-    if outcome.verdict is Verdict.FOREIGN:
+    if outcome.kind is OutcomeKind.FOREIGN:
         return (
             f"different lineage: stored {current.lineage}, received {draft.lineage}",
             f"check that this is the right state; {force}",

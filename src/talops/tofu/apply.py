@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.errors import DifferencesFoundError
-from talops.tofu import policy as rules_of_conduct
+from talops.tofu import policy as policies
 from talops.tofu.approval import beyond
-from talops.tofu.diary import ADOPTED, Diary
+from talops.tofu.creation_record import ADOPTED, CreationRecord
 from talops.tofu.errors import TofuError
 from talops.tofu.events import BatchStarted, PlanJudged, ResourceChange, Retrying
 from talops.tofu.judge import Judged, judge
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.events import Event
-    from talops.tofu.conduct import Conduct
+    from talops.tofu.apply_options import ApplyOptions
     from talops.tofu.engine import Engine
     from talops.tofu.plan import Plan
 
@@ -41,21 +41,21 @@ def fleeting(saved: Path) -> Iterator[Path]:
 class Applier:
     """Applies the saved plan of one layer until the real infrastructure matches it."""
 
-    def __init__(self, engine: Engine, conduct: Conduct, diary: Diary) -> None:
+    def __init__(self, engine: Engine, options: ApplyOptions, created: CreationRecord) -> None:
         self._engine = engine
-        self._conduct = conduct
-        self._diary = diary
+        self._options = options
+        self._created = created
         engine.watch(self._note)
 
     def _note(self, event: Event) -> None:
         """A VM is fresh only until its creation has finished."""
         if isinstance(event, ResourceChange) and event.phase == "complete":
-            self._diary.finished(event.address)
+            self._created.finished(event.address)
 
     async def judged(self, saved: Path) -> tuple[Plan, list[Judged]]:
         """Judge a plan and report the result."""
         plan = await self._engine.show(saved)
-        disks = await self._conduct.read_disks(plan.acts)
+        disks = await self._options.read_disks(plan.acts)
         found = judge(plan, disks)
         rows = tuple(change.as_dict() for change in found)
         self._engine.emit(PlanJudged(self._engine.layer.name, rows))
@@ -72,13 +72,13 @@ class Applier:
             plan, changes = await self.judged(saved)
         fresh = self._check(plan, changes, changes if approved is None else approved)
         await self._must_be_free(plan)
-        sick = await self._conduct.guard.sick() if self._concerns_etcd(changes) else frozenset()
+        sick = await self._options.guard.sick() if self._concerns_etcd(changes) else frozenset()
         batches = restart_batches(changes, count_workers(plan), fresh, sick)
         await self._foresee(changes, batches, fresh)
-        self._diary.keep_only(fresh)
-        self._diary.write(c.address for c in changes if c.guest and c.effect is Effect.CREATES)
+        self._created.keep_only(fresh)
+        self._created.write(c.address for c in changes if c.guest and c.effect is Effect.CREATES)
         await self._carry_out(saved, (plan, changes), batches)
-        self._diary.keep_only(())
+        self._created.keep_only(())
         return changes
 
     def _check(
@@ -93,9 +93,9 @@ class Applier:
             raise RefusedError(
                 "the plan is incomplete, because planning failed", where=layer, hint=again
             )
-        fresh = self._diary.fresh(plan)
-        rules_of_conduct.check(layer, changes, replace(self._conduct.policy, fresh=fresh))
-        more = beyond(changes, approved, making=self._diary.read())
+        fresh = self._created.fresh(plan)
+        policies.check(layer, changes, replace(self._options.policy, fresh=fresh))
+        more = beyond(changes, approved, making=self._created.read())
         if more:
             raise RefusedError(
                 "the infrastructure changed since the plan: " + "; ".join(map(str, more)),
@@ -106,7 +106,7 @@ class Applier:
 
     def _concerns_etcd(self, changes: Sequence[Judged]) -> bool:
         """A VM that is off may be the member that etcd misses."""
-        return not self._conduct.policy.everything and any(c.stops or c.off for c in changes)
+        return not self._options.policy.everything and any(c.stops or c.off for c in changes)
 
     async def _foresee(
         self, changes: Sequence[Judged], batches: Sequence[Batch], fresh: frozenset[str]
@@ -116,7 +116,7 @@ class Applier:
             return
         steps = [[c for c in changes if c.address in batch.addresses] for batch in batches]
         ordered = {c.address for step in steps for c in step} | fresh
-        await self._conduct.guard.permit([*steps, [c for c in changes if c.address not in ordered]])
+        await self._options.guard.permit([*steps, [c for c in changes if c.address not in ordered]])
 
     async def _carry_out(
         self, saved: Path, judged: tuple[Plan, list[Judged]], batches: Sequence[Batch]
@@ -128,18 +128,18 @@ class Applier:
             return
         await self._with_retries(saved, judged, judged[1])
         for batch in batches:
-            await self._conduct.healthy(batch)
+            await self._options.healthy(batch)
 
     async def _adopt(self, plan: Plan) -> bool:
         """Import VMs that a killed run created but did not record in the state."""
-        known = self._diary.read()
+        known = self._created.read()
         lost = [c for c in plan.acts if c.actions == ("create",) and c.address in known]
         if not lost:
             return False
-        found = await self._conduct.find_lost(lost)
+        found = await self._options.find_lost(lost)
         for change in lost:
             if change.address in found:
-                self._diary.write([change.address], ADOPTED)
+                self._created.write([change.address], ADOPTED)
                 await self._engine.import_resource(change.address, found[change.address])
         return bool(found)
 
@@ -147,7 +147,7 @@ class Applier:
         """A VMID that is free now makes the record of the creation a proof: what has it later, and
         never ran, is the VM that this run began to create.
         """
-        taken = await self._conduct.in_the_way([c for c in plan.acts if c.actions == ("create",)])
+        taken = await self._options.in_the_way([c for c in plan.acts if c.actions == ("create",)])
         if taken:
             raise RefusedError(
                 "refused to create VMs; nothing was changed:\n  " + "\n  ".join(taken.values()),
@@ -167,7 +167,7 @@ class Applier:
             )
             part = saved.with_name(f"{saved.stem}.part.tfplan")
             await self._again(part, approved, targets=batch.addresses)
-            await self._conduct.healthy(batch)
+            await self._options.healthy(batch)
         await self._again(saved, approved)
 
     async def _again(
@@ -199,11 +199,11 @@ class Applier:
         while True:
             await self._permit(*judged)
             try:
-                count = parallelism(approved, self._conduct.parallelism)
-                await self._engine.apply(saved, parallelism=count, extra=self._conduct.extra)
+                count = parallelism(approved, self._options.parallelism)
+                await self._engine.apply(saved, parallelism=count, extra=self._options.extra)
             except TofuError as error:
                 reason = retryable(error.diagnostics)
-                if reason is None or attempt >= len(self._conduct.pauses):
+                if reason is None or attempt >= len(self._options.pauses):
                     raise
                 await self._pause(attempt, reason)
                 attempt += 1
@@ -216,21 +216,21 @@ class Applier:
 
     async def _permit(self, plan: Plan, changes: Sequence[Judged]) -> None:
         """Right before an apply: etcd survives it, and each VM that goes is the recorded one."""
-        fresh = self._diary.fresh(plan)
+        fresh = self._created.fresh(plan)
         if self._concerns_etcd(changes):
-            await self._conduct.guard.permit([[c for c in changes if c.address not in fresh]])
+            await self._options.guard.permit([[c for c in changes if c.address not in fresh]])
         going = [c for c in plan.acts if "delete" in c.actions and c.before]
-        await self._conduct.identify([c for c in going if c.address not in fresh])
+        await self._options.identify([c for c in going if c.address not in fresh])
 
     async def _plan(self, saved: Path, targets: Sequence[str] = ()) -> bool:
-        conduct = self._conduct
+        options = self._options
         return await self._engine.plan(
-            saved, destroy=conduct.destroy, targets=targets or conduct.targets
+            saved, destroy=options.destroy, targets=targets or options.targets
         )
 
     async def _pause(self, attempt: int, reason: str) -> None:
         self._engine.emit(Retrying(self._engine.layer.name, attempt + 1, reason))
-        await asyncio.sleep(self._conduct.pauses[attempt])
+        await asyncio.sleep(self._options.pauses[attempt])
 
     async def no_drift(self, saved: Path) -> None:
         """Verify the result: a second plan must be empty."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.events import Emit, Event
-    from talops.tofu.layers import Layer
+    from talops.layer import Layer
 
 # Long enough for an interrupted run to stop and unlock the state.
 LOCK_TIMEOUT = "120s"

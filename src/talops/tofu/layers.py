@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.layer import FOLDER, Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-FOLDER = "infrastructure"
 SINGLE = ("01-hypervisors",)
 GROUPS = ("02-platforms", "03-legacy")
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A directory with its own state; `name` is its path below infrastructure/."""
-
-    name: str
-    path: Path
-
-    @property
-    def slug(self) -> str:
-        return self.name.replace("/", "-")
 
 
 def find_layers(root: Path) -> list[Layer]:
@@ -35,7 +22,7 @@ def find_layers(root: Path) -> list[Layer]:
     for group in GROUPS:
         folder = base / group
         candidates += sorted(folder.iterdir()) if folder.is_dir() else []
-    return [Layer(str(path.relative_to(base)), path) for path in candidates if _is_layer(path)]
+    return [Layer(str(path.relative_to(base)), root) for path in candidates if _is_layer(path)]
 
 
 def choose(layers: Sequence[Layer], wanted: Iterable[str] | None, root: Path) -> list[Layer]:

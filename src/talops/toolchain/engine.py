@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import ToolError
 from talops.toolchain import locate, version
-from talops.toolchain.locate import Found
+from talops.toolchain.locate import FoundTool
 from talops.toolchain.version import Range
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ TERRAFORM = Range("1.11", "2")
 OPENTOFU = Range("1.10", "2")
 
 
-async def find_terraform(environment: Mapping[str, str]) -> Found | None:
+async def find_terraform(environment: Mapping[str, str]) -> FoundTool | None:
     """Terraform is used if it is installed; talops never downloads it."""
     path = shutil.which("terraform", path=environment.get("PATH", ""))
     if not path:
@@ -29,10 +29,10 @@ async def find_terraform(environment: Mapping[str, str]) -> Found | None:
     number = await locate.ask(Path(path), ("version",), environment)
     if number is None or number not in TERRAFORM:
         return None
-    return Found("terraform", version.show(number), Path(path), "path")
+    return FoundTool("terraform", version.show(number), Path(path), "path")
 
 
-async def find_engine(toolchain: Toolchain, *, encrypted: bool = False) -> Found | None:
+async def find_engine(toolchain: Toolchain, *, encrypted: bool = False) -> FoundTool | None:
     """OpenTofu on PATH or in the cache, otherwise a usable Terraform; nothing is downloaded.
     `encrypted`: states are encrypted, which Terraform does not support.
     """
@@ -44,7 +44,7 @@ async def find_engine(toolchain: Toolchain, *, encrypted: bool = False) -> Found
 
 async def ensure_engine(
     toolchain: Toolchain, wanted: str | None = None, *, encrypted: bool = False
-) -> Found:
+) -> FoundTool:
     """The engine, installed if necessary. `wanted` is `tofu`, `terraform`, or the path of one."""
     if wanted is None:
         return await find_engine(toolchain, encrypted=encrypted) or await toolchain.ensure("tofu")
@@ -58,7 +58,7 @@ async def ensure_engine(
     return found
 
 
-async def _named(toolchain: Toolchain, wanted: str) -> Found:
+async def _named(toolchain: Toolchain, wanted: str) -> FoundTool:
     if wanted == "tofu":
         return await toolchain.ensure("tofu")
     if wanted == "terraform":
@@ -69,11 +69,11 @@ async def _named(toolchain: Toolchain, wanted: str) -> Found:
     return await _at(Path(wanted), toolchain.environment)
 
 
-async def _at(path: Path, environment: Mapping[str, str]) -> Found:
+async def _at(path: Path, environment: Mapping[str, str]) -> FoundTool:
     number = await locate.ask(path, ("version",), environment)
     name = "terraform" if "terraform" in path.name else "tofu"
     accepted = TERRAFORM if name == "terraform" else OPENTOFU
     if number is None or number not in accepted:
         told = version.show(number) if number else "no version"
         raise ToolError(f"{name} {accepted} is required, found {told}", where=str(path))
-    return Found(name, version.show(number), path, "path")
+    return FoundTool(name, version.show(number), path, "path")

@@ -33,7 +33,7 @@ def module_file(build: Build, go_version: str) -> str:
 
 
 @dataclass(frozen=True)
-class Workshop:
+class GoBuild:
     """The go command, the version that modules may require, and the progress callback. `report`
     gets the number of finished packages, the total (0 = unknown), and a detail.
     """

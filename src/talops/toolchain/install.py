@@ -23,7 +23,7 @@ from talops.toolchain.events import (
     ToolStarted,
     ToolWaiting,
 )
-from talops.toolchain.gobuild import Workshop
+from talops.toolchain.gobuild import GoBuild
 from talops.waiting import NotYet, Ready, Waiting, wait_for
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from talops.events import Emit, Event
     from talops.toolchain.catalog import Tool
-    from talops.toolchain.locate import Found
+    from talops.toolchain.locate import FoundTool
 
 # `go build` uses every core while it compiles and one while it links or downloads.
 PARALLEL_BUILDS = 2
@@ -63,7 +63,7 @@ class Toolchain:
         self._builds = asyncio.Semaphore(PARALLEL_BUILDS)
         self._offline: str | None = None
 
-    async def find(self, name: str) -> Found | None:
+    async def find(self, name: str) -> FoundTool | None:
         """An installed tool; nothing is downloaded or built."""
         tool = self._tool(name)
         if "path" in self.ways:
@@ -72,17 +72,17 @@ class Toolchain:
                 return found
         return locate.cached(tool, self.cache) if "cache" in self.ways else None
 
-    async def ensure(self, name: str) -> Found:
+    async def ensure(self, name: str) -> FoundTool:
         """The tool, downloaded or built if necessary; the error lists every failed source."""
         found = await self.find(name)
         if found is None:
             found = await self._install(self._tool(name))
         return found
 
-    async def ensure_all(self, names: Iterable[str]) -> list[Found]:
+    async def ensure_all(self, names: Iterable[str]) -> list[FoundTool]:
         return list(await asyncio.gather(*(self.ensure(name) for name in names)))
 
-    async def _given(self, tool: Tool) -> Found | None:
+    async def _given(self, tool: Tool) -> FoundTool | None:
         if tool.name == PROVIDER:
             return provider.given(tool, self.environment, self.cache)
         return await locate.on_path(tool, self.environment)
@@ -94,7 +94,7 @@ class Toolchain:
             )
         return self._tools[name]
 
-    async def _install(self, tool: Tool) -> Found:
+    async def _install(self, tool: Tool) -> FoundTool:
         async with self._lock(tool.name):
             found = locate.cached(tool, self.cache)
             if found:  # another process was quicker
@@ -110,7 +110,7 @@ class Toolchain:
             f"talops tools install {tool.name}",
         )
 
-    async def _try(self, way: str, tool: Tool, reasons: list[str]) -> Found | None:
+    async def _try(self, way: str, tool: Tool, reasons: list[str]) -> FoundTool | None:
         started = time.monotonic()
         try:
             with self._staging(tool) as (staging, final):
@@ -155,8 +155,8 @@ class Toolchain:
         async with self._builds:
             self.emit(ToolStarted(tool.name, tool.version, "build"))
             go = await self._go(tool)
-            workshop = Workshop(go, catalog.go_pin().version, self.environment, report)
-            await workshop.compile(tool, staging)
+            build = GoBuild(go, catalog.go_pin().version, self.environment, report)
+            await build.compile(tool, staging)
         if tool.name == PROVIDER:
             mirror.lay(staging / tool.programs[0], staging, tool.version)
 

@@ -22,7 +22,7 @@ ANSWER_SECONDS = 20
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundTool:
     """A usable tool. `origin` is path, given, cache, release or build; a provider is found as the
     directory of its mirror.
     """
@@ -45,13 +45,13 @@ def default_cache(environment: Mapping[str, str]) -> Path:
     return Path(base) / "talops"
 
 
-def cached(tool: Tool, cache: Path) -> Found | None:
+def cached(tool: Tool, cache: Path) -> FoundTool | None:
     folder = directory(tool, cache)
     if tool.name == PROVIDER:
         held = mirror.holds(folder, tool.version)
-        return Found(tool.name, tool.version, folder, "cache") if held else None
+        return FoundTool(tool.name, tool.version, folder, "cache") if held else None
     if all(os.access(folder / program, os.X_OK) for program in tool.programs):
-        return Found(tool.name, tool.version, folder / tool.programs[0], "cache")
+        return FoundTool(tool.name, tool.version, folder / tool.programs[0], "cache")
     return None
 
 
@@ -59,7 +59,7 @@ def directory(tool: Tool, cache: Path) -> Path:
     return cache / "tools" / tool.name / tool.version
 
 
-async def on_path(tool: Tool, environment: Mapping[str, str]) -> Found | None:
+async def on_path(tool: Tool, environment: Mapping[str, str]) -> FoundTool | None:
     """The first one on PATH, if all its programs exist and the version fits."""
     paths = [shutil.which(name, path=environment.get("PATH", "")) for name in tool.programs]
     if not paths[0] or not all(paths):
@@ -69,7 +69,7 @@ async def on_path(tool: Tool, environment: Mapping[str, str]) -> Found | None:
     number = await ask(Path(paths[0]), tool.ask, environment)
     if number is None or number not in tool.accepts:
         return None
-    return Found(tool.name, version.show(number), Path(paths[0]), "path")
+    return FoundTool(tool.name, version.show(number), Path(paths[0]), "path")
 
 
 async def ask(

@@ -21,7 +21,7 @@ from talops.files import write_atomic
 from talops.toolchain import mirror, process
 from talops.toolchain.catalog import PROVIDER, catalog
 from talops.toolchain.engine import ensure_engine
-from talops.toolchain.locate import Found
+from talops.toolchain.locate import FoundTool
 from talops.toolchain.release import CONNECT_SECONDS, OK, READ_SECONDS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ terraform {{
 """
 
 
-def given(tool: Tool, environment: Mapping[str, str], cache: Path) -> Found | None:
+def given(tool: Tool, environment: Mapping[str, str], cache: Path) -> FoundTool | None:
     """The mirror in TALOPS_PROVIDER_MIRROR; one for either registry host works for both."""
     named = environment.get(MIRROR)
     if not named:
@@ -62,7 +62,7 @@ def given(tool: Tool, environment: Mapping[str, str], cache: Path) -> Found | No
         )
     if not mirror.holds(directory, tool.version):
         directory = _view(found, cache, tool.version)
-    return Found(tool.name, tool.version, directory, "given")
+    return FoundTool(tool.name, tool.version, directory, "given")
 
 
 def _view(found: Path, cache: Path, version: str) -> Path:
@@ -178,7 +178,7 @@ def _users_own(environment: Mapping[str, str], host: str) -> bool:
     return implied.is_dir() or any("provider_installation" in _text(file) for file in files)
 
 
-def _refuse_other_hash(layer: Path, found: Found, host: str) -> None:
+def _refuse_other_hash(layer: Path, found: FoundTool, host: str) -> None:
     """A lock file from the registry does not contain the hash of a local build."""
     locked = _locked(layer, host)
     package = mirror.package(found.path, found.version, [host])

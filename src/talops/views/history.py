@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from talops.pipeline.history import read_events
-from talops.views.lines import Story
+from talops.views.lines import EventText
 from talops.views.words import count, duration
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def _stage_lines(run: PastRun) -> Iterator[str]:
 
 def event_lines(run: PastRun) -> Iterator[str]:
     """The plain lines of the run, each with its time of day."""
-    story = Story()
+    text = EventText()
     for stamp, event in read_events(run):
-        for line in story.tell(event):
+        for line in text.tell(event):
             yield f"{stamp[11:19]} {line}"
 
 

@@ -47,7 +47,7 @@ class JsonLines(_Lines):
             self.out.flush()
 
 
-class Story:
+class EventText:
     """The lines of text that an event adds."""
 
     def __init__(self) -> None:
@@ -101,11 +101,11 @@ class PlainLines(_Lines):
         self.out = out
         self.clock = clock
         self.begin = clock()
-        self.story = Story()
+        self.text = EventText()
 
     def __call__(self, event: Event) -> None:
         now = self.clock()
-        for line in self.story.tell(event, now):
+        for line in self.text.tell(event, now):
             self.out.write(f"[{duration(now - self.begin):>6}] {line}\n")
         self.out.flush()
 

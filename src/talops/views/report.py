@@ -16,7 +16,7 @@ from talops.events import (
 )
 from talops.pipeline.history import read_events
 from talops.views.board import Board
-from talops.views.lines import Story
+from talops.views.lines import EventText
 from talops.views.words import duration, headline
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ def _waits(events: Iterable[Event]) -> list[dict[str, str]]:
 
 
 def _lines(events: list[Timed]) -> list[tuple[str, str]]:
-    story = Story()
-    return [(stamp[11:19], line) for stamp, event in events for line in story.tell(event)]
+    text = EventText()
+    return [(stamp[11:19], line) for stamp, event in events for line in text.tell(event)]
 
 
 @cache

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from talops.pipeline.session import Recorder
     from talops.pipeline.stage import AnyStage
     from talops.site.site import Site
-    from talops.stages.restore import Word
+    from talops.stages.restore import RecoveryChoice
     from talops.statestore.backends.interface import StateBackend
 
 
 def recover(
     site: Site,
     recorder: Recorder,
-    word: Word,
+    choice: RecoveryChoice,
     open_backend: Callable[[], StateBackend],
     outside: Callable[[], Sequence[Check]] = list,
 ) -> list[AnyStage]:
@@ -55,7 +55,7 @@ def recover(
         *([Storage(site, report("storage"))] if nas else []),
         *(vms if proxmox else []),
         ApplyConfig(site, secrets, report("apply-config")),
-        Restore(site, secrets, report("bootstrap"), word),
+        Restore(site, secrets, report("bootstrap"), choice),
         Workers(site, secrets, report("workers")),
         FetchKubeconfig(site, secrets, report("kubeconfig")),
         Addons(site, report("addons")),

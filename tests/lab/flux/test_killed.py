@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from ruamel.yaml import YAML
-from tests.dying import KILLED, Place
+from tests.crash_points import KILLED, CrashSite
 
 from talops.kube.objects import Ref
 from talops.redaction import Secret
@@ -65,7 +65,7 @@ code = asyncio.run(main(Path.cwd(), Path(sys.argv[1])))
 """
 
 
-async def prepare(scene: Scene, folder: Path, tool: Callable[[str], Path]) -> Place:
+async def prepare(scene: Scene, folder: Path, tool: Callable[[str], Path]) -> CrashSite:
     """A private repository, a chart, a NAS key: every kind of secret and every program."""
     private = scene.git.endpoints()["private_url"]
     token = scene.git.endpoints()["token"]
@@ -82,7 +82,7 @@ async def prepare(scene: Scene, folder: Path, tool: Callable[[str], Path]) -> Pl
     await scene.push(private)
     assert scene.sops.keys
     identity = scene.sops.keys.keys[0].identity.reveal()
-    place = Place(scene.root, folder, (identity, token, nas, await canary(scene)), STAGES)
+    place = CrashSite(scene.root, folder, (identity, token, nas, await canary(scene)), STAGES)
     git = shutil.which("git")
     assert git
     for name, program in (("sops", tool("sops")), ("helm", tool("helm")), ("git", git)):
@@ -96,13 +96,13 @@ async def canary(scene: Scene) -> str:
     return str(plain["stringData"]["canary"])
 
 
-async def run(place: Place, *, die_at: int = 0) -> int:
+async def run(place: CrashSite, *, die_at: int = 0) -> int:
     """In a thread: the Git server and the played Flux live in this process' loop."""
     words = [str(place.folder / "bin" / "sops")]
     return await asyncio.to_thread(place.run, words, die_at=die_at)
 
 
-def assert_nothing_plain(place: Place) -> None:
+def assert_nothing_plain(place: CrashSite) -> None:
     identity, *others = place.secrets
     assert place.holders(identity) == {"age.key"}
     assert [place.holders(secret) for secret in others] == [set()] * len(others)

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from tests.lab.talos.harness import Lab, until
 
 from talops.inventory.load import load
-from talops.machineconfig.places import new_secrets
 from talops.pipeline.runner import Options, run_stages
 from talops.pipeline.stage import Reporter
-from talops.site.secrets_file import SecretsFile
+from talops.site.secrets_file import SecretsFile, new_secrets
 from talops.site.site import Limits, Site
 from talops.stages.apply_config import ApplyConfig
 from talops.stages.bootstrap import Bootstrap

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from talops.lab.talos.apid import Apid
-from talops.lab.talos.door import PORT
+from talops.lab.talos.node_port import PORT
 
 ADDRESS = "127.91.17.1"
 

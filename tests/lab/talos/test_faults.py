@@ -111,7 +111,8 @@ async def test_nodes_come_back_in_whatever_order(lab: Lab) -> None:
 
     await until(cut_off)
     lab.host.faults.clear("w-1")
-    await asyncio.sleep(1.2)  # long enough for the lab to look after the worker first
+    await lab.host._follow_network_faults()  # the lab looks after the worker first
+    assert await cut_off()
     lab.host.faults.clear("cp-1")
     for name in ("cp-1", "w-1"):
         await lab.up(name)

@@ -20,7 +20,7 @@ from talops.machineconfig.schema.types import (
     Special,
     Struct,
     Type,
-    Word,
+    ZeroValued,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Maker:
     def value(self, kind: Type, path: Place) -> Any:
         if self.rng.random() < self.wild and len(path) > 1:
             return self.rng.choice(_misfits(kind)[path[-1] in {"[]", "*"} :])
-        if isinstance(kind, Word):
+        if isinstance(kind, ZeroValued):
             return self.rng.choice([kind.zero, *self.vocabulary.words(path, Scalar.ANY)])
         if isinstance(kind, Scalar):
             return self.rng.choice(self.vocabulary.words(path, kind))
@@ -109,7 +109,7 @@ def _misfits(kind: Type) -> list[Any]:
     """Values of another kind; which texts fit a text's place is another question."""
     if kind in (Scalar.NUMBER, Scalar.COUNT, Scalar.FLAG, Scalar.SWITCH):
         return [None, "wild", ["wild"], {"wild": "wild"}]
-    if isinstance(kind, Scalar | Word):
+    if isinstance(kind, Scalar | ZeroValued):
         return [None, ["wild"], {"wild": "wild"}]
     if isinstance(kind, ListOf):
         return [None, "wild", 5, True, {"wild": "wild"}]

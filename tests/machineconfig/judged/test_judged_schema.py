@@ -22,7 +22,7 @@ from talops.machineconfig.schema.types import (
     Special,
     Struct,
     Type,
-    Word,
+    ZeroValued,
 )
 
 if TYPE_CHECKING:
@@ -138,4 +138,4 @@ def _fits(ours: Type, shape: Shape) -> bool:
 
 
 def _is_one_value(ours: Type) -> bool:
-    return isinstance(ours, Scalar | Word)
+    return isinstance(ours, Scalar | ZeroValued)

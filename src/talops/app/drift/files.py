@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.app.drift.model import Difference, LayerDrift
+from talops.app.drift.model import AreaDrift, Difference
 from talops.generated import Action
 
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 LAYER = "files"
 
 
-async def look(stage: Configure) -> LayerDrift:
+async def look(stage: Configure) -> AreaDrift:
     facts = await stage.observe()
-    return LayerDrift(LAYER, tuple(difference(change) for change in facts.files))
+    return AreaDrift(LAYER, tuple(difference(change) for change in facts.files))
 
 
 def difference(change: Change) -> Difference:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.app.drift.model import Difference, LayerDrift, absent
+from talops.app.drift.model import AreaDrift, Difference, absent
 from talops.checks.after import flux
 from talops.checks.after.nodes import wrong_labels, wrong_taints
 from talops.delivery.objects import ObjectChange
@@ -26,7 +26,7 @@ LAYER = "kubernetes"
 LABEL, TAINT = "label ", "taint "
 
 
-async def look(reach: Reach, stages: Sequence[AnyStage] = ()) -> LayerDrift:
+async def look(reach: Reach, stages: Sequence[AnyStage] = ()) -> AreaDrift:
     """`stages` bring objects of their own: what they would apply anew differs."""
     if load(reach.site.kubeconfig) is None:
         return absent(LAYER, Absent("kubeconfig", "there is no kubeconfig yet"))
@@ -38,7 +38,7 @@ async def look(reach: Reach, stages: Sequence[AnyStage] = ()) -> LayerDrift:
         if isinstance(seen, Absent):
             return absent(LAYER, seen)
         found += [_planned(stage.name, change) for change in stage.plan(seen)]
-    return LayerDrift(LAYER, tuple(found))
+    return AreaDrift(LAYER, tuple(found))
 
 
 def _planned(stage: str, change: Change) -> Difference:

@@ -17,7 +17,7 @@ from talops.stages.provision import Provision
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from talops.app.drift.model import LayerDrift
+    from talops.app.drift.model import AreaDrift
     from talops.events import Emit
     from talops.pipeline.stage import AnyStage
     from talops.site.secrets_file import SecretsFile
@@ -30,10 +30,10 @@ async def look(
     emit: Emit,
     learn: Callable[..., None],
     wanted: Sequence[str] = LAYERS,
-) -> list[LayerDrift]:
+) -> list[AreaDrift]:
     report = Reporter("drift", emit)
     inside: list[AnyStage] = [Addons(site, report), GitOps(site, learn, report)]
-    every: dict[str, Callable[[], Awaitable[LayerDrift]]] = {
+    every: dict[str, Callable[[], Awaitable[AreaDrift]]] = {
         "files": lambda: files.look(Configure(site, secrets, report)),
         "proxmox": lambda: proxmox.look(site, Provision(site, secrets, report)),
         "storage": lambda: storage.look(site, report),

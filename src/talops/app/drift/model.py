@@ -38,7 +38,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class LayerDrift:
+class AreaDrift:
     """`unread`: why the layer, or a part of it, could not be looked at. `notes` do not count."""
 
     layer: str
@@ -55,23 +55,23 @@ class LayerDrift:
         }
 
 
-async def looked(layer: str, look: Callable[[], Awaitable[LayerDrift]]) -> LayerDrift:
+async def looked(layer: str, look: Callable[[], Awaitable[AreaDrift]]) -> AreaDrift:
     """Could not read is never nothing there: the reason takes the place of the answer."""
     try:
         return await look()
     except TalopsError as error:
-        return LayerDrift(layer, unread=(error,))
+        return AreaDrift(layer, unread=(error,))
 
 
-def absent(layer: str, found: Absent) -> LayerDrift:
+def absent(layer: str, found: Absent) -> AreaDrift:
     """The thing to compare does not exist yet."""
     missing = Difference(
         layer, "cluster", "exists", "yes", f"no: {found.reason}", "creates", "talops up"
     )
-    return LayerDrift(layer, (missing,))
+    return AreaDrift(layer, (missing,))
 
 
-def masked(results: Sequence[LayerDrift], redact: Redactor) -> list[LayerDrift]:
+def masked(results: Sequence[AreaDrift], redact: Redactor) -> list[AreaDrift]:
     return [
         replace(
             result,

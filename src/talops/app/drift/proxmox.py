@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.app.drift.model import Difference, LayerDrift, absent
+from talops.app.drift.model import AreaDrift, Difference, absent
 from talops.pipeline.stage import Absent
 from talops.render.layers import layers
 from talops.site import layer_access as access
-from talops.tofu import attached
-from talops.tofu.layers import Layer
+from talops.site.existing_vms import read_attached
 from talops.tofu.plan import VM, Change
 from talops.tofu.rules import Effect
 
@@ -25,15 +24,15 @@ LAYER = "proxmox"
 OWN_DISKS = frozenset({"scsi0"})
 
 
-async def look(site: Site, stage: Provision) -> LayerDrift:
+async def look(site: Site, stage: Provision) -> AreaDrift:
     if site.cluster.proxmox is None:
-        return LayerDrift(LAYER, notes=("bare metal: there is nothing between files and nodes",))
+        return AreaDrift(LAYER, notes=("bare metal: there is nothing between files and nodes",))
     facts = await stage.observe()
     if isinstance(facts, Absent):
         return absent(LAYER, facts)
     found = [d for name, judged in facts.layers.items() for d in planned(name, judged)]
     foreign, notes = unmanaged(site.cluster, await _disks(site))
-    return LayerDrift(LAYER, (*found, *foreign), notes=notes)
+    return AreaDrift(LAYER, (*found, *foreign), notes=notes)
 
 
 def planned(layer: str, judged: Sequence[Judged] | None) -> list[Difference]:
@@ -76,8 +75,7 @@ def _text(value: object) -> str:
 async def _disks(site: Site) -> Mapping[str, frozenset[str]]:
     """Node → slots; a VM that Proxmox does not show is left out."""
     layer = next(each for each in layers(site.cluster) if each.name.startswith("02-"))
-    ours = Layer(layer.name, site.root / layer.directory)
-    reached = access.proxmox_access(access.variables(site, ours))
+    reached = access.proxmox_access(access.variables(site, layer))
     ids = {node.vm.vm_id: node.name for node in site.cluster.nodes if node.vm and node.vm.vm_id}
     if reached is None or not ids:
         return {}
@@ -85,7 +83,7 @@ async def _disks(site: Site) -> Mapping[str, frozenset[str]]:
         Change(name, VM, ("no-op",), {"vm_id": vm_id}, {}, unknown=False, sensitive=(False, False))
         for vm_id, name in ids.items()
     ]
-    slots = await attached.read_attached(reached, questions)
+    slots = await read_attached(reached, questions)
     return {ids[vm_id]: found for vm_id, found in slots.items()}
 
 

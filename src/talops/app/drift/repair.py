@@ -25,7 +25,7 @@ from talops.tofu.rules import Effect
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.app.drift.model import Difference, LayerDrift
+    from talops.app.drift.model import AreaDrift, Difference
     from talops.delivery.objects import ObjectChange
     from talops.kube.objects import Object
     from talops.pipeline.session import Recorder
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from talops.stages import addons, gitops, provision
 
 
-def repairable(results: Sequence[LayerDrift]) -> bool:
+def repairable(results: Sequence[AreaDrift]) -> bool:
     """Whether `repairs` has anything to do."""
     found = {result.layer: result.differences for result in results}
     files = found.get("files", ())
@@ -50,7 +50,7 @@ def repairable(results: Sequence[LayerDrift]) -> bool:
     )
 
 
-def repairs(site: Site, recorder: Recorder, results: Sequence[LayerDrift]) -> list[AnyStage]:
+def repairs(site: Site, recorder: Recorder, results: Sequence[AreaDrift]) -> list[AnyStage]:
     """The stages for what is safe. A layer that follows from unwritten files waits a turn."""
     secrets = SecretsFile(site, recorder.learn)
     recorder.learn(*site.credentials.values())
@@ -75,7 +75,7 @@ def repairs(site: Site, recorder: Recorder, results: Sequence[LayerDrift]) -> li
         stages.append(OnlineConfig(chosen, secrets, report("apply-config")))
     inside = found.get("kubernetes", ())
     if marked(inside):
-        stages.append(NodeMarks(Reach(site, secrets)))
+        stages.append(NodeLabels(Reach(site, secrets)))
     gentle = gentle_stages(inside)
     if "addons" in gentle:
         stages.append(GentleAddons(site, report("addons")))
@@ -139,17 +139,17 @@ class GentleGitOps(GitOps):
 
 
 @dataclass(frozen=True)
-class MarkFacts:
+class LabelFacts:
     nodes: dict[str, Object]
 
 
 @dataclass(frozen=True)
-class Mark(Change):
+class LabelChange(Change):
     labels: tuple[tuple[str, str], ...] = ()
     taints: tuple[str, ...] = ()
 
 
-class NodeMarks(Stage[MarkFacts, Mark]):
+class NodeLabels(Stage[LabelFacts, LabelChange]):
     """Labels and taints that somebody took off a node are put on again."""
 
     name = "node-marks"
@@ -158,10 +158,10 @@ class NodeMarks(Stage[MarkFacts, Mark]):
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
 
-    async def observe(self) -> MarkFacts:
-        return MarkFacts(await self._reach.kube_nodes())
+    async def observe(self) -> LabelFacts:
+        return LabelFacts(await self._reach.kube_nodes())
 
-    def plan(self, facts: MarkFacts) -> list[Mark]:
+    def plan(self, facts: LabelFacts) -> list[LabelChange]:
         cluster = self._reach.site.cluster
         found = []
         for node in cluster.nodes:
@@ -172,10 +172,10 @@ class NodeMarks(Stage[MarkFacts, Mark]):
             taints = tuple(wrong_taints(cluster, node, seen)[0])
             if labels or taints:
                 detail = ", ".join([*(key for key, _ in labels), *taints])
-                found.append(Mark("mark", node.name, detail, node.name, labels, taints))
+                found.append(LabelChange("mark", node.name, detail, node.name, labels, taints))
         return found
 
-    async def apply(self, change: Mark) -> None:
+    async def apply(self, change: LabelChange) -> None:
         ref = Ref("v1", "Node", change.target)
         async with self._reach.kube() as kube:
             seen = await kube.get(ref)
@@ -187,7 +187,7 @@ class NodeMarks(Stage[MarkFacts, Mark]):
                 body["spec"] = {"taints": [*present, *map(taint_of, change.taints)]}
             await kube.merge(ref, body)
 
-    async def verify(self, _: Seen[MarkFacts, Mark], /) -> None:
+    async def verify(self, _: Seen[LabelFacts, LabelChange], /) -> None:
         left = self.plan(await self.observe())
         if left:
             raise TalopsError(f"still not as written: {left[0]}", where=left[0].target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.app.drift.model import Difference, LayerDrift
+from talops.app.drift.model import AreaDrift, Difference
 from talops.stages.storage import CREATE, Storage
 from talops.truenas.datasets import differences
 
@@ -17,13 +17,13 @@ LAYER = "storage"
 COMMAND = "talops up --only storage"
 
 
-async def look(site: Site, report: Reporter) -> LayerDrift:
+async def look(site: Site, report: Reporter) -> AreaDrift:
     if site.cluster.truenas is None:
-        return LayerDrift(LAYER, notes=("the inventory names no TrueNAS",))
+        return AreaDrift(LAYER, notes=("the inventory names no TrueNAS",))
     stage = Storage(site, report)
     facts = await stage.observe()
     found = [d for change in stage.plan(facts) for d in rows(change, facts)]
-    return LayerDrift(LAYER, tuple(found))
+    return AreaDrift(LAYER, tuple(found))
 
 
 def rows(change: DatasetChange, facts: Facts) -> list[Difference]:

@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from talops.app.drift.model import Difference, LayerDrift, absent
+from talops.app.drift.model import AreaDrift, Difference, absent
 from talops.app.drift.values import leaves
 from talops.errors import TalopsError
 from talops.machineconfig.build import build_configs
 from talops.pipeline.stage import Absent
-from talops.site.fleet import Configured, Fleet, Silent, Waiting
+from talops.site.fleet import Configured, Fleet, InMaintenance, Unreachable
 from talops.stages.apply_config import ApplyConfig
 
 if TYPE_CHECKING:
@@ -26,19 +26,19 @@ LAYER = "talos"
 COMMAND = "talops up --only apply-config --nodes '^{}$'"
 
 
-async def look(site: Site, secrets: SecretsFile, report: Reporter) -> LayerDrift:
+async def look(site: Site, secrets: SecretsFile, report: Reporter) -> AreaDrift:
     bundle = await secrets.read()
     if bundle is None:
         return absent(LAYER, Absent("configure", "the cluster has no secrets yet"))
     states = await Fleet(bundle).look_at_all(site.cluster.nodes)
-    silent = {name: s.error for name, s in states.items() if isinstance(s, Silent)}
+    silent = {name: s.error for name, s in states.items() if isinstance(s, Unreachable)}
     answering = [name for name in states if name not in silent]
     unread = tuple(
         TalopsError(f"{name} does not answer: {error.what}", where=error.where, hint=error.hint)
         for name, error in silent.items()
     )
     if not answering:
-        return LayerDrift(LAYER, unread=unread)
+        return AreaDrift(LAYER, unread=unread)
     facts = await ApplyConfig(only(site, answering), secrets, report).observe()
     if isinstance(facts, Absent):
         return absent(LAYER, facts)
@@ -52,7 +52,7 @@ async def look(site: Site, secrets: SecretsFile, report: Reporter) -> LayerDrift
         for name, seen in facts.nodes.items()
         for difference in judge(name, seen, configs[name].to_yaml())
     ]
-    return LayerDrift(LAYER, tuple(found), unread)
+    return AreaDrift(LAYER, tuple(found), unread)
 
 
 def only(site: Site, names: Iterable[str]) -> Site:
@@ -63,7 +63,7 @@ def only(site: Site, names: Iterable[str]) -> Site:
 
 def judge(name: str, seen: NodeFacts, wanted: str) -> list[Difference]:
     command = COMMAND.format(name)
-    if isinstance(seen.state, Waiting):
+    if isinstance(seen.state, InMaintenance):
         actual = "none: it is in maintenance mode"
         return [Difference(LAYER, name, "config", "its own", actual, "restarts", command)]
     if seen.same or not isinstance(seen.state, Configured):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ending:
+class CertificateExpiry:
     """`notice`: how long before its end somebody has to act; none where Talos renews by itself."""
 
     name: str
@@ -40,12 +40,16 @@ async def look(reach: Reach) -> list[Finding]:
     bundle = await reach.bundle()
     files, unread = _files(reach.site)
     served = await _served(reach.site)
-    endings = [*_authorities(bundle), *files, *(e for e in served if isinstance(e, Ending))]
-    silent = [finding for finding in served if not isinstance(finding, Ending)]
+    endings = [
+        *_authorities(bundle),
+        *files,
+        *(e for e in served if isinstance(e, CertificateExpiry)),
+    ]
+    silent = [finding for finding in served if not isinstance(finding, CertificateExpiry)]
     return [*judge(endings, datetime.now(UTC)), *unread, *silent]
 
 
-def judge(endings: Sequence[Ending], now: datetime) -> list[Finding]:
+def judge(endings: Sequence[CertificateExpiry], now: datetime) -> list[Finding]:
     """The calendar: what ends first comes first."""
     found = []
     for ending in sorted(endings, key=lambda e: e.at):
@@ -65,37 +69,42 @@ def _left(left: timedelta) -> str:
     return f"in {left.days} days" if left.days else f"in {left.seconds // 3600} hours"
 
 
-def _authorities(bundle: Bundle) -> list[Ending]:
+def _authorities(bundle: Bundle) -> list[CertificateExpiry]:
     pairs = {"Talos": bundle.os, "Kubernetes": bundle.k8s, "etcd": bundle.etcd}
     pairs["aggregator"] = bundle.aggregator
     hint = "a CA is replaced with its cluster's help: talosctl rotate-ca"
     return [
-        Ending(f"the {name} CA", _end(base64.b64decode(pair.crt)), timedelta(days=180), hint)
+        CertificateExpiry(
+            f"the {name} CA", _end(base64.b64decode(pair.crt)), timedelta(days=180), hint
+        )
         for name, pair in pairs.items()
     ]
 
 
-def _files(site: Site) -> tuple[list[Ending], list[Finding]]:
+def _files(site: Site) -> tuple[list[CertificateExpiry], list[Finding]]:
     """The client certificates in this directory; a file that is not there has no end."""
     month = timedelta(days=30)
     found, unread = [], []
     entry = kubeconfig_file.entry(site.kubeconfig, site.cluster.name)
     if entry:
         hint = "talops up --only kubeconfig"
-        found.append(Ending("the kubeconfig's certificate", entry.expires(), month, hint))
+        found.append(
+            CertificateExpiry("the kubeconfig's certificate", entry.expires(), month, hint)
+        )
     path = site.root / TALOSCONFIG
     if path.exists():
         try:
-            at = talosconfig.read(path).pick().credentials().expires
+            context = talosconfig.pick(talosconfig.read(path))
+            at = talosconfig.credentials_of(context).expires
         except TalopsError as error:
             unread.append(from_error(error))
         else:
             hint = "talops talos client-config"
-            found.append(Ending("the talosconfig's certificate", at, month, hint))
+            found.append(CertificateExpiry("the talosconfig's certificate", at, month, hint))
     return found, unread
 
 
-async def _served(site: Site) -> list[Ending | Finding]:
+async def _served(site: Site) -> list[CertificateExpiry | Finding]:
     """What nodes show on the wire. Talos renews these by itself, so only their end matters."""
     nodes = site.cluster.nodes
     places = [(f"apid of {node.name}", str(node.address), APID) for node in nodes]
@@ -106,13 +115,13 @@ async def _served(site: Site) -> list[Ending | Finding]:
     return list(await asyncio.gather(*(_shown(*place) for place in places)))
 
 
-async def _shown(name: str, host: str, port: int) -> Ending | Finding:
+async def _shown(name: str, host: str, port: int) -> CertificateExpiry | Finding:
     try:
         shown = await certificate(host, port)
     except UnreachableError as error:
         return unproven(f"the certificate of {name} was not seen: {error.what}", error.where)
     at = x509.load_der_x509_certificate(shown).not_valid_after_utc
-    return Ending(name, at, timedelta(), f"talops talos services --nodes {host}")
+    return CertificateExpiry(name, at, timedelta(), f"talops talos services --nodes {host}")
 
 
 def _end(pem: bytes) -> datetime:

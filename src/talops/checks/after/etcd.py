@@ -23,7 +23,7 @@ LARGE = 3 * 2**29
 
 
 @dataclass(frozen=True)
-class Answer:
+class EtcdReport:
     """What one control plane says of etcd."""
 
     status: EtcdStatus
@@ -38,11 +38,13 @@ async def look(reach: Reach) -> list[Finding]:
     return unread + judge(wanted, values_of(answers))
 
 
-async def _ask(talos: Talos) -> Answer:
-    return Answer(await talos.etcd.status(), await talos.etcd.members(), await talos.etcd.alarms())
+async def _ask(talos: Talos) -> EtcdReport:
+    return EtcdReport(
+        await talos.etcd.status(), await talos.etcd.members(), await talos.etcd.alarms()
+    )
 
 
-def judge(wanted: set[str], answers: Mapping[str, Answer]) -> list[Finding]:
+def judge(wanted: set[str], answers: Mapping[str, EtcdReport]) -> list[Finding]:
     if not answers:
         return []
     found = [*_membership(wanted, answers), *_health(answers), *_agreement(answers)]
@@ -57,7 +59,7 @@ def judge(wanted: set[str], answers: Mapping[str, Answer]) -> list[Finding]:
     return found
 
 
-def _membership(wanted: set[str], answers: Mapping[str, Answer]) -> list[Finding]:
+def _membership(wanted: set[str], answers: Mapping[str, EtcdReport]) -> list[Finding]:
     found: list[Finding] = []
     for name, answer in answers.items():
         seen = {member.hostname for member in answer.members}
@@ -78,7 +80,7 @@ def _membership(wanted: set[str], answers: Mapping[str, Answer]) -> list[Finding
     return list(dict.fromkeys(found))
 
 
-def _health(answers: Mapping[str, Answer]) -> list[Finding]:
+def _health(answers: Mapping[str, EtcdReport]) -> list[Finding]:
     found = []
     for name, answer in answers.items():
         found += [failed(error, where=name) for error in answer.status.errors]
@@ -90,7 +92,7 @@ def _health(answers: Mapping[str, Answer]) -> list[Finding]:
     return found
 
 
-def _agreement(answers: Mapping[str, Answer]) -> list[Finding]:
+def _agreement(answers: Mapping[str, EtcdReport]) -> list[Finding]:
     leaders = {a.status.leader for a in answers.values() if a.status.leader}
     found = []
     if len(leaders) > 1:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from talops.errors import DeniedError, NotReadyError, TalopsError, UnreachableError
 from talops.pipeline.checks import failed, from_error, passed, skipped, warning
 from talops.site.bootstrap_record import RECORD
-from talops.site.fleet import Configured, Silent, Waiting
+from talops.site.fleet import Configured, InMaintenance, Unreachable
 from talops.talos.client import Talos
 from talops.talos.credentials import Maintenance
 
@@ -36,7 +36,7 @@ async def look(ground: Ground) -> list[Finding]:
         try:
             return await (fleet.look(node) if fleet else _stranger(node))
         except NotReadyError as error:  # it is on its way
-            return Silent(UnreachableError(error.what, where=error.where))
+            return Unreachable(UnreachableError(error.what, where=error.where))
         except TalopsError as error:
             return error
 
@@ -51,24 +51,24 @@ async def _stranger(node: Node) -> Seen:
         try:
             await talos.version()
         except UnreachableError as error:
-            return Silent(error)
+            return Unreachable(error)
         except DeniedError as error:
             return TalopsError(
                 f"{node.name} is configured already, and this cluster has no secrets",
                 where=error.where,
                 hint="restore talos/talsecret.sops.yaml, or reset that node",
             )
-    return Waiting()
+    return InMaintenance()
 
 
 def judge(cluster: Cluster, seen: Mapping[str, Seen], *, founded: bool) -> list[Finding]:
     found = [from_error(error) for error in seen.values() if isinstance(error, TalopsError)]
-    silent = [name for name, state in seen.items() if isinstance(state, Silent)]
+    silent = [name for name, state in seen.items() if isinstance(state, Unreachable)]
     late = [] if founded else _late(cluster, silent)
     found += [warning("does not answer yet", name, LATE) for name in late]
     silent = [name for name in silent if name not in late]
     found += _lost(silent) if founded else _not_there_yet(cluster, silent)
-    waiting = sum(1 for state in seen.values() if isinstance(state, Waiting))
+    waiting = sum(1 for state in seen.values() if isinstance(state, InMaintenance))
     configured = sum(1 for state in seen.values() if isinstance(state, Configured))
     if waiting:
         found.append(passed(f"{waiting} in maintenance mode, ready for their first config"))

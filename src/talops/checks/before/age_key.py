@@ -55,8 +55,7 @@ def judge(texts: Mapping[str, str], ours: frozenset[str]) -> list[Finding]:
 
 
 async def _opened(sops: Sops) -> list[Finding]:
-    findings = await check_repository(sops)
     return [
-        Finding(_KINDS.get(found.kind, Verdict.WARNING), found.what, found.where, found.hint)
-        for found in findings
+        Finding(_KINDS.get(each.rule, Verdict.WARNING), each.what, str(each.where), each.hint)
+        for each in await check_repository(sops)
     ]

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
 from talops.pipeline.checks import failed, passed, skipped, warning
-from talops.proxmox.check import Severity, findings
+from talops.problems import Severity
 from talops.proxmox.check import look as survey
+from talops.proxmox.check import problems
 from talops.render.layers import platform
 from talops.site import layer_access as access
 from talops.site.host_wanted import wanted
 from talops.site.proxmox_access import access_of
 from talops.tofu.identity import recorded
-from talops.tofu.layers import Layer
 from talops.tofu.plan import module_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from talops.pipeline.checks import Finding
-    from talops.proxmox.check import Finding as HostFinding
+    from talops.proxmox.check.problem import HostProblem
     from talops.site.site import Site
 
 
@@ -34,19 +34,19 @@ async def look(site: Site) -> list[Finding]:
         return [skipped("there are no nodes")]
     asked = wanted(site.cluster, access.begun_vms(site.root, site.cluster))
     seen = await survey(reached, asked)
-    found = findings(asked, seen)
+    found = problems(asked, seen)
     if any(each.rule == "leftover" for each in found):
         # Somebody may have changed the tags or the MAC of a VM that is ours.
         known = await _recorded(site)
         vms = tuple(replace(vm, recorded=vm.name in known) for vm in asked.vms)
-        found = findings(replace(asked, vms=vms), seen)
+        found = problems(replace(asked, vms=vms), seen)
     return judge(found, reached.endpoint)
 
 
 async def _recorded(site: Site) -> set[str]:
     """Nodes whose VMs the state has; none if it cannot be read yet."""
     found = platform(site.cluster)
-    layer = Layer(found.name, site.root / found.directory)
+    layer = found.at(site.root)
     engine = access.engine(site, layer, lambda _: None)
     try:
         document = json.loads(await engine.state_pull() or "{}")
@@ -55,10 +55,10 @@ async def _recorded(site: Site) -> set[str]:
     return {module_key(address) for address in recorded(document)}
 
 
-def judge(found: Sequence[HostFinding], endpoint: str) -> list[Finding]:
+def judge(found: Sequence[HostProblem], endpoint: str) -> list[Finding]:
     return [
         (failed if each.severity is Severity.ERROR else warning)(
-            each.what, each.where or None, each.fix
+            each.what, each.where or None, each.hint
         )
         for each in found
     ] or [passed("has and grants what the plan needs", endpoint)]

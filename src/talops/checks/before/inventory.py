@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.inventory.load import load
-from talops.inventory.problems import Severity
 from talops.pipeline.checks import failed, passed, warning
+from talops.problems import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from talops.checks.before.basis import Ground
-    from talops.inventory.problems import Problem
     from talops.pipeline.checks import Finding
+    from talops.problems import FileProblem
 
 
 async def look(ground: Ground) -> list[Finding]:
@@ -21,10 +21,10 @@ async def look(ground: Ground) -> list[Finding]:
     return judge(load(ground.root).problems, f"cluster {ground.cluster.name}, {count} nodes")
 
 
-def judge(problems: Sequence[Problem], name: str) -> list[Finding]:
+def judge(problems: Sequence[FileProblem], name: str) -> list[Finding]:
     makers = {Severity.ERROR: failed, Severity.WARNING: warning}
     found = [
-        makers[problem.severity](problem.what, str(problem.position), problem.hint)
+        makers[problem.severity](problem.what, str(problem.where), problem.hint)
         for problem in problems
         if problem.severity in makers
     ]

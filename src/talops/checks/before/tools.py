@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from talops.pipeline.checks import Finding
     from talops.toolchain.install import Toolchain
-    from talops.toolchain.locate import Found
+    from talops.toolchain.locate import FoundTool
 
 NEEDED = ("sops",)
 
@@ -24,7 +24,7 @@ async def look(toolchain: Toolchain, *, encrypted: bool) -> list[Finding]:
     return judge(dict(zip(("tofu", *NEEDED), found, strict=True)))
 
 
-def judge(found: Mapping[str, Found | None]) -> list[Finding]:
+def judge(found: Mapping[str, FoundTool | None]) -> list[Finding]:
     """What is missing is fetched or built on first use: a delay, not a refusal."""
     return [
         passed(f"{tool.name} {tool.version}", str(tool.path))

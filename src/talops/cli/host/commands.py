@@ -12,7 +12,8 @@ from talops.cli.output import note, print_json
 from talops.errors import DifferencesFoundError, PreflightError, TalopsError
 
 if TYPE_CHECKING:
-    from talops.proxmox.check import Facts, Finding
+    from talops.proxmox.check import Facts
+    from talops.proxmox.check.problem import HostProblem
 
 app = typer.Typer(help="Prepare and check Proxmox hosts through the API.", no_args_is_help=True)
 
@@ -34,13 +35,13 @@ def register(root: typer.Typer) -> None:
 def check(directory: Directory = None, user: User = None, output: Output = Format.TEXT) -> None:
     """Check that the hosts meet the requirements, with fixes; exit 4 if not."""
     from talops.cli.host.access import access_to, place_of
-    from talops.proxmox.check import findings, look
+    from talops.proxmox.check import look, problems
     from talops.site.host_wanted import wanted
 
     place = place_of(directory)
     asked = wanted(place.cluster)
     facts = asyncio.run(look(access_to(place, user), asked))
-    found = findings(asked, facts)
+    found = problems(asked, facts)
     wrong = [each for each in found if each.severity == "error"]
     if output is Format.JSON:
         print_json(_as_json(facts, found, ok=not wrong))
@@ -51,7 +52,7 @@ def check(directory: Directory = None, user: User = None, output: Output = Forma
         raise typer.Exit(PreflightError.exit_code)
 
 
-def _as_json(facts: Facts, found: list[Finding], *, ok: bool) -> dict[str, object]:
+def _as_json(facts: Facts, found: list[HostProblem], *, ok: bool) -> dict[str, object]:
     from talops.proxmox.facts import Unread
 
     return {
@@ -60,16 +61,26 @@ def _as_json(facts: Facts, found: list[Finding], *, ok: bool) -> dict[str, objec
         "endpoint": facts.endpoint,
         "user": facts.who,
         "proxmox": None if isinstance(facts.version, Unread) else facts.version,
-        "findings": [each.as_dict() for each in found],
+        "findings": [_row(each) for each in found],
     }
 
 
-def show(found: list[Finding]) -> None:
+def _row(found: HostProblem) -> dict[str, str]:
+    return {
+        "rule": found.rule,
+        "severity": str(found.severity),
+        "what": found.what,
+        "where": found.where,
+        "fix": found.hint,
+    }
+
+
+def show(found: list[HostProblem]) -> None:
     """The problem, then its fix; each command is on a line of its own to be copied."""
     for each in found:
         place = f" ({each.where})" if each.where else ""
         typer.echo(f"{each.severity}: {each.what}{place}")
-        first, *more = each.fix.split("\n")
+        first, *more = each.hint.split("\n")
         typer.echo(f"  fix: {first}")
         for line in more:
             typer.echo(f"       {line}")
@@ -116,11 +127,11 @@ def prepare(
     """Create roles, user, token, ACLs and GPU mappings, and enable storage content."""
     from talops.cli.host import prepare as host_prepare
     from talops.cli.host.access import place_of
-    from talops.proxmox.prepare import Asked
+    from talops.proxmox.prepare import PrepareOptions
     from talops.site.host_wanted import wanted
 
     place = place_of(directory)
-    asked = Asked(wanted(place.cluster), account, token_name, _gpus(gpu), new_token)
+    asked = PrepareOptions(wanted(place.cluster), account, token_name, _gpus(gpu), new_token)
     if print_:
         host_prepare.print_lines(asked)
     elif dry_run:

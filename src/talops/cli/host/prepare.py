@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from talops.cli.host.access import Place
     from talops.cli.secrets.context import Context
     from talops.proxmox.client import Access, Client
-    from talops.proxmox.prepare import Asked, Step
+    from talops.proxmox.prepare import PrepareOptions, Step
     from talops.redaction import Secret
 
 # What prepare cannot fix and reports at its end.
 HARDWARE = frozenset({"bridge", "vlan", "iommu", "gpu", "mapping", "host", "storage"})
 
 
-def print_lines(asked: Asked) -> None:
+def print_lines(asked: PrepareOptions) -> None:
     from talops.proxmox.prepare import nothing, plan
 
     typer.echo('# Run on a Proxmox host as root. Ignore "already exists".')
@@ -37,7 +37,7 @@ def print_lines(asked: Asked) -> None:
     )
 
 
-def dry_run(place: Place, asked: Asked, user: str | None) -> bool:
+def dry_run(place: Place, asked: PrepareOptions, user: str | None) -> bool:
     access = access_to(place, user)
     steps = asyncio.run(_planned(access, _with_kept(place, asked)))
     for step in steps:
@@ -47,7 +47,7 @@ def dry_run(place: Place, asked: Asked, user: str | None) -> bool:
     return bool(steps)
 
 
-def run(place: Place, asked: Asked, user: str | None, *, show_token: bool) -> None:
+def run(place: Place, asked: PrepareOptions, user: str | None, *, show_token: bool) -> None:
     access = access_to(place, user)
     asked = _with_kept(place, asked)
     steps = asyncio.run(_planned(access, asked))
@@ -64,7 +64,7 @@ def run(place: Place, asked: Asked, user: str | None, *, show_token: bool) -> No
     note("next: talops host check")
 
 
-def _with_kept(place: Place, asked: Asked) -> Asked:
+def _with_kept(place: Place, asked: PrepareOptions) -> PrepareOptions:
     """An existing token is kept only if the available value belongs to it."""
     from talops.proxmox.answers import LoginError
     from talops.proxmox.client import Client
@@ -85,7 +85,7 @@ def _with_kept(place: Place, asked: Asked) -> Asked:
     return replace(asked, kept_token=asyncio.run(works()))
 
 
-async def _planned(access: Access, asked: Asked) -> list[Step]:
+async def _planned(access: Access, asked: PrepareOptions) -> list[Step]:
     from talops.proxmox.client import Client
     from talops.proxmox.prepare import look, plan
 
@@ -93,7 +93,7 @@ async def _planned(access: Access, asked: Asked) -> list[Step]:
         return plan(asked, await look(client, asked))
 
 
-async def _do(access: Access, asked: Asked, steps: list[Step]) -> Secret | None:
+async def _do(access: Access, asked: PrepareOptions, steps: list[Step]) -> Secret | None:
     from talops.proxmox.client import Client
     from talops.proxmox.prepare import do
 
@@ -124,7 +124,7 @@ def _prove_vault(place: Place) -> None:
         ) from error
 
 
-def _keep(place: Place, asked: Asked, value: Secret) -> None:
+def _keep(place: Place, asked: PrepareOptions, value: Secret) -> None:
     from talops.cli.secrets.context import with_context
     from talops.redaction import Secret
     from talops.secrets.vault import FILE, Vault
@@ -136,9 +136,9 @@ def _keep(place: Place, asked: Asked, value: Secret) -> None:
         note(f"cluster.yaml also sets a token, which takes precedence: remove {TOKEN_ID} there")
 
 
-async def _remarks(access: Access, asked: Asked) -> None:
+async def _remarks(access: Access, asked: PrepareOptions) -> None:
     from talops.cli.host.commands import show
-    from talops.proxmox.check import findings, look
+    from talops.proxmox.check import look, problems
 
     facts = await look(access, asked.wanted)
-    show([each for each in findings(asked.wanted, facts) if each.rule in HARDWARE])
+    show([each for each in problems(asked.wanted, facts) if each.rule in HARDWARE])

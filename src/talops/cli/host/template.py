@@ -121,8 +121,8 @@ def _show(found: list[Template], output: Format) -> None:
         return
     for each in found:
         holds = (
-            f"Talos {each.mark.version} {each.mark.schematic[:12]}"
-            if each.mark
+            f"Talos {each.provenance.version} {each.provenance.schematic[:12]}"
+            if each.provenance
             else "not created by talops"
         )
         clones = f"  linked clones: {', '.join(map(str, each.clones))}" if each.clones else ""
@@ -137,10 +137,10 @@ def _as_dict(each: Template) -> dict[str, object]:
         "vm_id": each.vm_id,
         "name": each.name,
         "ours": each.ours,
-        "talos_version": each.mark.version if each.mark else None,
-        "schematic": each.mark.schematic if each.mark else None,
-        "secureboot": each.mark.secureboot if each.mark else None,
-        "source": each.mark.source if each.mark else None,
+        "talos_version": each.provenance.version if each.provenance else None,
+        "schematic": each.provenance.schematic if each.provenance else None,
+        "secureboot": each.provenance.secureboot if each.provenance else None,
+        "source": each.provenance.source if each.provenance else None,
         "linked_clones": list(each.clones),
     }
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.cli.options import Format
+from talops.layer import Layer
 from talops.redaction import Secret
 from talops.site import layer_access as access
 from talops.tofu.apply import Applier
-from talops.tofu.conduct import Conduct, Guard, Healthy, NoGuard
-from talops.tofu.layers import Layer, choose, find_layers
+from talops.tofu.apply_options import ApplyOptions, Guard, Healthy, NoGuard
+from talops.tofu.layers import choose, find_layers
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
@@ -65,10 +66,10 @@ class Context:
         )
 
     def saved(self, layer: Layer) -> Path:
-        return (self.root / FOLDER / f"{layer.slug}.tfplan").absolute()
+        return (self.root / FOLDER / f"{layer.state}.tfplan").absolute()
 
     def applier(self, layer: Layer, order: Order) -> Applier:
-        conduct = Conduct(
+        options = ApplyOptions(
             order.policy,
             healthy=order.healthy,
             guard=order.guard,
@@ -77,7 +78,7 @@ class Context:
             destroy=order.destroy,
         )
         return access.layer_applier(
-            self.root, self.engine(layer), self.variables(layer), conduct, self.cluster
+            self.root, self.engine(layer), self.variables(layer), options, self.cluster
         )
 
 
@@ -91,7 +92,7 @@ def context(
     """The chosen layers with all they need; shows progress inside the context."""
     from talops.cli.infra.view import open_view
     from talops.cli.tools.progress import progress
-    from talops.inventory.encryption import passphrase_at_hand
+    from talops.site.state_passphrase import passphrase_at_hand
     from talops.toolchain.engine import ensure_engine
     from talops.toolchain.install import Toolchain
 

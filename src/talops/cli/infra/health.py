@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def watched(run: Context, order: Order) -> Order:
     """Without an inventory or a cluster, there is nothing to wait for and nothing to guard."""
-    from talops.machineconfig.places import find_secrets
+    from talops.site.secrets_file import find_secrets
 
     cluster = run.cluster
     if cluster is None or find_secrets(run.root) is None:

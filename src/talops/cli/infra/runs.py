@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from talops.cli.infra.context import Context
-    from talops.tofu.layers import Layer
+    from talops.layer import Layer
 
 
 async def plan_layers(run: Context, extra: Sequence[str]) -> list[str]:

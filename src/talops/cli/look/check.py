@@ -15,7 +15,7 @@ def register(root: typer.Typer) -> None:
 def check(directory: Directory = None, output: Output = Format.TEXT) -> None:
     """Validate cluster.yaml and nodes.yaml; reports every problem at once."""
     from talops.inventory.load import load
-    from talops.inventory.problems import errors
+    from talops.inventory.problems import as_dict, errors
 
     assert directory is not None
     loaded = load(directory)
@@ -25,7 +25,7 @@ def check(directory: Directory = None, output: Output = Format.TEXT) -> None:
             {
                 "version": 1,
                 "valid": not wrong,
-                "problems": [problem.as_dict() for problem in loaded.problems],
+                "problems": [as_dict(problem) for problem in loaded.problems],
             }
         )
     else:

@@ -13,11 +13,11 @@ from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_error, print_json
 
 if TYPE_CHECKING:
-    from talops.app.drift.model import Difference, LayerDrift
+    from talops.app.drift.model import AreaDrift, Difference
     from talops.site.site import Site
 
 
-class Layer(StrEnum):
+class Area(StrEnum):
     FILES = "files"
     PROXMOX = "proxmox"
     STORAGE = "storage"
@@ -32,7 +32,7 @@ def register(root: typer.Typer) -> None:
 def drift(
     directory: Directory = None,
     layer: Annotated[
-        list[Layer] | None, typer.Option("--layer", help="Only this layer; repeatable.")
+        list[Area] | None, typer.Option("--layer", help="Only this layer; repeatable.")
     ] = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Apply non-disruptive fixes, then check again.")
@@ -45,7 +45,7 @@ def drift(
 
     assert directory is not None
     site = site_of(directory)
-    wanted = [each.value for each in layer or list(Layer)]
+    wanted = [each.value for each in layer or list(Area)]
     results = _look(site, wanted)
     if fix and repairable(results):
         _repair(site, results)
@@ -57,7 +57,7 @@ def drift(
         raise typer.Exit(2)
 
 
-def _look(site: Site, wanted: Sequence[str]) -> list[LayerDrift]:
+def _look(site: Site, wanted: Sequence[str]) -> list[AreaDrift]:
     from talops.app.drift.look import look
     from talops.app.drift.model import masked
     from talops.pipeline.lock import Holder, local_lock
@@ -73,7 +73,7 @@ def _look(site: Site, wanted: Sequence[str]) -> list[LayerDrift]:
     return masked(found, redact)
 
 
-def _repair(site: Site, results: Sequence[LayerDrift]) -> None:
+def _repair(site: Site, results: Sequence[AreaDrift]) -> None:
     from talops.app.drift.repair import repairs
     from talops.cli.confirming import agreed
     from talops.cli.running import Job, record_job
@@ -93,7 +93,7 @@ def _repair(site: Site, results: Sequence[LayerDrift]) -> None:
         raise result.error
 
 
-def _show(results: Sequence[LayerDrift], output: Format) -> None:
+def _show(results: Sequence[AreaDrift], output: Format) -> None:
     count = sum(len(result.differences) for result in results)
     if output is Format.JSON:
         whole = all(not result.unread for result in results)

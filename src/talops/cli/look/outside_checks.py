@@ -33,8 +33,8 @@ def outside_checks(site: Site, *, strict: bool) -> list[Check]:
 
 def tool_checks(ground: Ground) -> list[Check]:
     from talops.checks.before import inventory, tools
-    from talops.inventory.encryption import passphrase_at_hand
     from talops.pipeline.checks import Check
+    from talops.site.state_passphrase import passphrase_at_hand
     from talops.toolchain.install import Toolchain
 
     def look() -> Awaitable[list[Finding]]:

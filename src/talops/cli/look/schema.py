@@ -13,7 +13,7 @@ from talops.cli.output import print_json
 from talops.files import write_atomic
 
 
-class Which(StrEnum):
+class SchemaName(StrEnum):
     CLUSTER = "cluster"
     NODES = "nodes"
 
@@ -23,7 +23,9 @@ def register(root: typer.Typer) -> None:
 
 
 def schema(
-    which: Annotated[Which, typer.Argument(help="File to print the schema of.")] = Which.CLUSTER,
+    which: Annotated[
+        SchemaName, typer.Argument(help="File to print the schema of.")
+    ] = SchemaName.CLUSTER,
     write: Annotated[
         bool,
         typer.Option(
@@ -35,7 +37,7 @@ def schema(
     """Print the JSON Schema of cluster.yaml or nodes.yaml."""
     from talops.inventory.jsonschema import cluster_schema, nodes_schema
 
-    made = {Which.CLUSTER: cluster_schema(), Which.NODES: nodes_schema()}
+    made = {SchemaName.CLUSTER: cluster_schema(), SchemaName.NODES: nodes_schema()}
     if not write:
         print_json(made[which])
         return

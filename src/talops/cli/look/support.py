@@ -85,9 +85,9 @@ def _known(root: Path) -> dict[str, Secret]:
 
 
 async def _opened(context: Context, root: Path) -> dict[str, Secret]:
-    from talops.machineconfig.places import find_secrets
     from talops.machineconfig.secrets import bundle as bundles
     from talops.secrets.vault import Vault
+    from talops.site.secrets_file import find_secrets
 
     values = await Vault.of(context.sops).read()
     known = {name: value for name, value in values.items() if not _NO_SECRET.fullmatch(name)}

@@ -73,7 +73,7 @@ def verify(
 
 def _require_cluster(site: Site) -> None:
     """One error instead of many findings with the same cause."""
-    from talops.machineconfig.places import find_secrets
+    from talops.site.secrets_file import find_secrets
 
     if find_secrets(site.root) is None:
         raise TalopsError(

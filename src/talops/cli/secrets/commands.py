@@ -14,8 +14,8 @@ from talops.cli.output import note, print_json
 
 if TYPE_CHECKING:
     from talops.cli.secrets.context import Context
+    from talops.problems import FileProblem
     from talops.redaction import Secret
-    from talops.secrets.scan import Finding
 
 app = typer.Typer(no_args_is_help=True, help="Keep credentials encrypted with sops and age.")
 Name = Annotated[str, typer.Argument(help="Name of the value, like tfstate_password.")]
@@ -159,16 +159,26 @@ def check(
     from talops.cli.secrets.context import with_context
     from talops.secrets.check import check_repository, check_staged
 
-    async def work(context: Context) -> list[Finding]:
+    async def work(context: Context) -> list[FileProblem]:
         return await (check_staged if staged else check_repository)(context.sops)
 
-    findings = with_context(directory, work)
+    problems = with_context(directory, work)
     if output == Format.JSON:
-        print_json([finding.as_dict() for finding in findings])
-    for finding in findings if output == Format.TEXT else ():
-        typer.echo(f"{finding.where}: {finding.what}\n  next: {finding.hint}")
-    if findings:
+        print_json([_as_dict(problem) for problem in problems])
+    for problem in problems if output == Format.TEXT else ():
+        typer.echo(f"{problem.where}: {problem.what}\n  next: {problem.hint}")
+    if problems:
         raise typer.Exit(1)
+
+
+def _as_dict(problem: FileProblem) -> dict[str, object]:
+    return {
+        "kind": problem.rule,
+        "file": problem.where.file,
+        "what": problem.what,
+        "hint": problem.hint,
+        "line": problem.where.line or None,
+    }
 
 
 async def _rotate(context: Context) -> None:

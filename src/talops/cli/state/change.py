@@ -145,13 +145,13 @@ async def _backup(backend: StateBackend, to: Path) -> list[Path]:
 
 
 def _whole_state(file: Path) -> bytes:
-    from talops.statestore.documents import marks_of
+    from talops.statestore.documents import header_of
 
     try:
         data = file.read_bytes()
     except OSError as error:
         raise TalopsError(f"cannot read: {error.strerror}", where=str(file)) from error
-    marks_of(data)
+    header_of(data)
     return data
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from talops.redaction import Secret
     from talops.statestore.backends.http import HttpSettings
     from talops.statestore.backends.interface import StateBackend
-    from talops.statestore.backends.marks import Marks
+    from talops.statestore.backends.locks import NamedLocks
     from talops.statestore.backends.s3 import S3Settings
     from talops.statestore.model import Retention
 
@@ -90,17 +90,17 @@ def backend_of(
     )
 
 
-def marks_of(cluster: Cluster, root: Path, credentials: Mapping[str, Secret]) -> Marks | None:
+def run_locks(cluster: Cluster, root: Path, credentials: Mapping[str, Secret]) -> NamedLocks | None:
     """Locks stored with the states; None if the states are local files."""
     ca_file = _ca_file(cluster, root, cluster.state.kind)
     if cluster.state.kind == "http":
-        from talops.statestore.backends.marks import HttpMarks
+        from talops.statestore.backends.locks import HttpLocks
 
-        return HttpMarks(_http(cluster, credentials, cluster.state.url or "", ca_file), _who())
+        return HttpLocks(_http(cluster, credentials, cluster.state.url or "", ca_file), _who())
     if cluster.state.kind == "s3":
-        from talops.statestore.backends.s3_marks import S3Marks
+        from talops.statestore.backends.s3_locks import S3Locks
 
-        return S3Marks(*_s3(cluster, credentials, None, ca_file), _who())
+        return S3Locks(*_s3(cluster, credentials, None, ca_file), _who())
     return None
 
 

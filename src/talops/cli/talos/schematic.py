@@ -49,17 +49,21 @@ def schematic(
 def _text(file: Path | None, extensions: list[str] | None, arguments: list[str] | None) -> str:
     from talops.cli.talos.secrets import read_text
     from talops.machineconfig import yamltext
-    from talops.machineconfig.schematic import Schematic, canonical
+    from talops.machineconfig.schematic import canonical
 
     if file is None:
-        return Schematic(tuple(extensions or ()), tuple(arguments or ())).canonical()
+        customization = {
+            "extraKernelArgs": arguments or [],
+            "systemExtensions": {"officialExtensions": extensions or []},
+        }
+        return canonical({"customization": customization})
     if extensions or arguments:
         raise TalopsError("use --file, or --extension and --kernel-arg, but not both")
     return canonical(yamltext.load(read_text(file), where=str(file)), where=str(file))
 
 
 def _one(text: str, factory: str, output: Format, *, register: bool) -> None:
-    from talops.machineconfig.schematic import identify
+    from talops.inventory.schematics import identify
 
     found = identify(text)
     if register:
@@ -72,14 +76,14 @@ def _one(text: str, factory: str, output: Format, *, register: bool) -> None:
 
 def _inventory(directory: Path, factory: str | None, output: Format, *, register: bool) -> None:
     from talops.cli.look.inventory_errors import load_or_report
-    from talops.machineconfig.schematic import Schematic
+    from talops.inventory.schematics import identify, schematic_text
 
     cluster = load_or_report(directory)
     if register:
         known = {node.extensions for node in cluster.nodes if node.extensions is not None}
         for extensions in sorted(known):
-            wanted = Schematic(extensions)
-            _register(factory or cluster.image_factory_url, wanted.canonical(), wanted.id)
+            text = schematic_text(extensions)
+            _register(factory or cluster.image_factory_url, text, identify(text))
     rows = [
         {
             "node": node.name,

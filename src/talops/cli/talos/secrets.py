@@ -47,7 +47,7 @@ def gen_secrets(
     ] = None,
 ) -> None:
     """Generate the cluster secrets; never overwrites existing ones."""
-    from talops.machineconfig.places import new_secrets
+    from talops.site.secrets_file import new_secrets
 
     assert directory is not None
     if to is not None:
@@ -69,7 +69,7 @@ def gen_secrets(
 
 def _refuse_a_second(directory: Path, *, brought_along: bool) -> None:
     """New secrets look like those of the cluster, but do not grant access to it."""
-    from talops.machineconfig.places import find_secrets
+    from talops.site.secrets_file import find_secrets
 
     found = find_secrets(directory)
     if found is not None and not brought_along:
@@ -197,8 +197,8 @@ def read_text(path: Path) -> str:
 
 def load_bundle(directory: Path, given: Path | None) -> Bundle:
     """The named secrets, or those of the inventory, decrypted if necessary."""
-    from talops.machineconfig.places import require_secrets
     from talops.machineconfig.secrets import bundle
+    from talops.site.secrets_file import require_secrets
 
     if given is not None:
         return bundle.from_yaml(read_text(given), where=str(given))

@@ -19,7 +19,7 @@ from talops.errors import TalopsError
 
 if TYPE_CHECKING:
     from talops.talos.client import Talos
-    from talops.talos.talosconfig import Context
+    from talops.talosconfig import Context
 
 R = TypeVar("R")
 
@@ -52,7 +52,7 @@ class Session:
         from talops.talos import talosconfig
 
         path = self.talosconfig or default_talosconfig(self.directory)
-        return talosconfig.read(path).pick(self.context, where=str(path))
+        return talosconfig.pick(talosconfig.read(path), self.context, where=str(path))
 
     @asynccontextmanager
     async def open(self, *, control_planes: bool = False) -> AsyncIterator[list[Talos]]:
@@ -80,9 +80,10 @@ class Session:
 
     async def _in_cluster(self, stack: AsyncExitStack, *, control_planes: bool) -> list[Talos]:
         from talops.talos.client import Talos
+        from talops.talos.talosconfig import credentials_of
 
         context = self.load()
-        credentials = context.credentials()
+        credentials = credentials_of(context)
         endpoints = self.endpoints or context.endpoints
         wanted = self.nodes or (() if control_planes else context.nodes) or endpoints
         proxy: Talos | None = None

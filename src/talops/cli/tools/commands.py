@@ -12,7 +12,7 @@ from talops.cli.options import Format, Output
 from talops.cli.output import console, print_json
 
 if TYPE_CHECKING:
-    from talops.toolchain.locate import Found
+    from talops.toolchain.locate import FoundTool
 
 app = typer.Typer(help="Manage the external tools that talops runs.", no_args_is_help=True)
 
@@ -80,7 +80,7 @@ async def _list() -> list[dict[str, Any]]:
     return [_row(name, tool) for name, tool in zip(["tofu", *others], found, strict=True)]
 
 
-def _row(name: str, found: Found | None) -> dict[str, Any]:
+def _row(name: str, found: FoundTool | None) -> dict[str, Any]:
     from talops.toolchain.catalog import catalog
 
     pinned = catalog()[name].version if name in catalog() else None
@@ -94,7 +94,7 @@ def _row(name: str, found: Found | None) -> dict[str, Any]:
     }
 
 
-def _program(found: Found) -> str:
+def _program(found: FoundTool) -> str:
     from talops.toolchain.catalog import PROVIDER
     from talops.toolchain.mirror import NAMESPACE
 

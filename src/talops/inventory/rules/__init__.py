@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 
 from talops.inventory.parse import Inventory
-from talops.inventory.problems import Position, Problem, Severity
+from talops.problems import FileProblem, Position, Severity
 
-Finding = tuple[Position, str, str]
-Rule = Callable[[Inventory], Iterator[Finding]]
+# Where, what and hint.
+Violation = tuple[Position, str, str]
+Rule = Callable[[Inventory], Iterator[Violation]]
 
 _RULES: list[tuple[str, Severity, Rule]] = []
 _MODULES = (
@@ -48,9 +49,9 @@ def all_rules() -> list[tuple[str, Severity, Rule]]:
     return list(_RULES)
 
 
-def findings(inventory: Inventory) -> list[Problem]:
+def broken_rules(inventory: Inventory) -> list[FileProblem]:
     return [
-        Problem(name, position, what, hint, severity)
+        FileProblem(name, position, what, hint, severity)
         for name, severity, check in all_rules()
         for position, what, hint in check(inventory)
     ]

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from talops.inventory import support
 from talops.inventory.fields import BDF
-from talops.inventory.problems import Severity
 from talops.inventory.resolve import extensions, on_proxmox, vm_size
 from talops.inventory.rules import rule
 from talops.inventory.schematics import AGENT_ONLY, EMPTY, QEMU_AGENT
 from talops.inventory.sections import VmAdvanced
+from talops.problems import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from talops.inventory.files import NodeFile
     from talops.inventory.parse import Inventory
-    from talops.inventory.problems import Position
-    from talops.inventory.rules import Finding
+    from talops.inventory.rules import Violation
+    from talops.problems import Position
 
 
 def _advanced(inv: Inventory) -> VmAdvanced:
@@ -38,7 +38,7 @@ def _size_place(inv: Inventory, index: int, node: NodeFile, key: str) -> Positio
 
 
 @rule("too-small")
-def large_enough(inv: Inventory) -> Iterator[Finding]:
+def large_enough(inv: Inventory) -> Iterator[Violation]:
     if not on_proxmox(inv.cluster):
         return
     for index, node in enumerate(inv.nodes):
@@ -60,7 +60,7 @@ def large_enough(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("secureboot-needs-uefi")
-def secureboot_uefi(inv: Inventory) -> Iterator[Finding]:
+def secureboot_uefi(inv: Inventory) -> Iterator[Violation]:
     if not on_proxmox(inv.cluster) or _advanced(inv).bios == "ovmf":
         return
     for index, node in enumerate(inv.nodes):
@@ -73,7 +73,7 @@ def secureboot_uefi(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("secureboot-template")
-def secureboot_template(inv: Inventory) -> Iterator[Finding]:
+def secureboot_template(inv: Inventory) -> Iterator[Violation]:
     """A template contains one image, so it cannot be used for both."""
     kinds = {bool(node.secureboot) for node in inv.nodes}
     if inv.cluster.boot == "template" and len(kinds) > 1:
@@ -86,7 +86,7 @@ def secureboot_template(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("encryption-needs-tpm")
-def encryption_tpm(inv: Inventory) -> Iterator[Finding]:
+def encryption_tpm(inv: Inventory) -> Iterator[Violation]:
     if not on_proxmox(inv.cluster):
         return
     advanced = _advanced(inv)
@@ -104,7 +104,7 @@ def encryption_tpm(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("gpu-twice")
-def gpus_once(inv: Inventory) -> Iterator[Finding]:
+def gpus_once(inv: Inventory) -> Iterator[Violation]:
     places: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for index, node in enumerate(inv.nodes):
         host = node.host or inv.cluster.proxmox_node or node.name or ""
@@ -123,7 +123,7 @@ def gpus_once(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("gpu-raw-address", Severity.WARNING)
-def gpu_by_mapping(inv: Inventory) -> Iterator[Finding]:
+def gpu_by_mapping(inv: Inventory) -> Iterator[Violation]:
     if not on_proxmox(inv.cluster):
         return
     for index, node in enumerate(inv.nodes):
@@ -137,7 +137,7 @@ def gpu_by_mapping(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("gpu-mapping-unknown", Severity.WARNING)
-def gpu_mapping_defined(inv: Inventory) -> Iterator[Finding]:
+def gpu_mapping_defined(inv: Inventory) -> Iterator[Violation]:
     mappings = inv.cluster.hypervisors.pci_mappings if inv.cluster.hypervisors else []
     known = {mapping.name: {device.node for device in mapping.devices} for mapping in mappings}
     for index, node in enumerate(inv.nodes):
@@ -154,7 +154,7 @@ def gpu_mapping_defined(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("agent-mismatch")
-def agent_agrees(inv: Inventory) -> Iterator[Finding]:
+def agent_agrees(inv: Inventory) -> Iterator[Violation]:
     """If the agent is enabled but not running, every read of the VM waits 15 minutes."""
     if not on_proxmox(inv.cluster) or not _advanced(inv).qemu_agent:
         return
@@ -171,7 +171,7 @@ def agent_agrees(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("agent-unused", Severity.WARNING)
-def agent_used(inv: Inventory) -> Iterator[Finding]:
+def agent_used(inv: Inventory) -> Iterator[Violation]:
     if not on_proxmox(inv.cluster) or _advanced(inv).qemu_agent:
         return
     for index, node in enumerate(inv.nodes):
@@ -185,7 +185,7 @@ def agent_used(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("two-schematics")
-def one_schematic(inv: Inventory) -> Iterator[Finding]:
+def one_schematic(inv: Inventory) -> Iterator[Violation]:
     for index, node in enumerate(inv.nodes):
         if node.schematic_id and node.extensions:
             yield (

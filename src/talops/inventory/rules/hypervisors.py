@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from talops.inventory.parse import Inventory
-    from talops.inventory.rules import Finding
+    from talops.inventory.rules import Violation
 
 STORAGE_NEEDS = {
     "dir": ("path",),
@@ -23,7 +23,7 @@ STORAGE_NEEDS = {
 
 
 @rule("storage-settings")
-def storage_settings(inv: Inventory) -> Iterator[Finding]:
+def storage_settings(inv: Inventory) -> Iterator[Violation]:
     for index, storage in enumerate(_of(inv, "storages")):
         for key in STORAGE_NEEDS[storage.type]:
             if getattr(storage, key) is None:
@@ -35,7 +35,7 @@ def storage_settings(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("duplicate-hypervisor-object")
-def objects_once(inv: Inventory) -> Iterator[Finding]:
+def objects_once(inv: Inventory) -> Iterator[Violation]:
     for kind in ("nodes", "storages", "roles", "users", "pci_mappings", "pools"):
         seen: set[str] = set()
         for index, item in enumerate(_of(inv, kind)):
@@ -49,7 +49,7 @@ def objects_once(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("acl-subject")
-def acl_subject(inv: Inventory) -> Iterator[Finding]:
+def acl_subject(inv: Inventory) -> Iterator[Violation]:
     for index, acl in enumerate(_of(inv, "acls")):
         if (acl.user is None) == (acl.token is None):
             yield (
@@ -60,7 +60,7 @@ def acl_subject(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("unknown-host")
-def hypervisor_hosts(inv: Inventory) -> Iterator[Finding]:
+def hypervisor_hosts(inv: Inventory) -> Iterator[Violation]:
     known = {item.name for item in _of(inv, "nodes")} | {inv.cluster.proxmox_node}
     for index, storage in enumerate(_of(inv, "storages")):
         for slot, host in enumerate(storage.nodes):
@@ -81,7 +81,7 @@ def hypervisor_hosts(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("bdf")
-def mapping_paths(inv: Inventory) -> Iterator[Finding]:
+def mapping_paths(inv: Inventory) -> Iterator[Violation]:
     for index, mapping in enumerate(_of(inv, "pci_mappings")):
         for slot, device in enumerate(mapping.devices):
             if not BDF.fullmatch(device.path):
@@ -95,7 +95,7 @@ def mapping_paths(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("layers-need-proxmox")
-def layers_need_proxmox(inv: Inventory) -> Iterator[Finding]:
+def layers_need_proxmox(inv: Inventory) -> Iterator[Violation]:
     if not is_bare_metal(inv):
         return
     for key in ("hypervisors", "legacy", "boot", "template_vm_id", "pool"):

@@ -6,16 +6,16 @@ from collections import defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from talops.inventory.problems import Severity
 from talops.inventory.resolve import POD_CIDR, SVC_CIDR, gateway, on_proxmox
 from talops.inventory.rules import rule
+from talops.problems import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from ipaddress import IPv4Address, IPv4Network
 
     from talops.inventory.parse import Inventory
-    from talops.inventory.rules import Finding
+    from talops.inventory.rules import Violation
 
 # Kubernetes uses the first addresses of the range for its own services, such as DNS.
 SMALLEST_SERVICE_PREFIX = 24
@@ -33,7 +33,7 @@ def _networks(inv: Inventory) -> list[tuple[str, IPv4Network]]:
 
 
 @rule("cidr-overlap")
-def networks_apart(inv: Inventory) -> Iterator[Finding]:
+def networks_apart(inv: Inventory) -> Iterator[Violation]:
     for (first, a), (second, b) in combinations(_networks(inv), 2):
         if a.overlaps(b):
             relation = "is the same as" if a == b else "overlaps"
@@ -46,7 +46,7 @@ def networks_apart(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("service-cidr-small")
-def service_range(inv: Inventory) -> Iterator[Finding]:
+def service_range(inv: Inventory) -> Iterator[Violation]:
     network = inv.cluster.cluster_svc_cidr
     if network and network.prefixlen > SMALLEST_SERVICE_PREFIX:
         yield (
@@ -57,7 +57,7 @@ def service_range(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("pod-cidr-small")
-def pod_range(inv: Inventory) -> Iterator[Finding]:
+def pod_range(inv: Inventory) -> Iterator[Violation]:
     """Each node uses a /24 of it."""
     network = inv.cluster.cluster_pod_cidr or POD_CIDR
     room = 2 ** (NODE_POD_PREFIX - network.prefixlen) if network.prefixlen <= NODE_POD_PREFIX else 0
@@ -70,7 +70,7 @@ def pod_range(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("outside-node-cidr")
-def nodes_inside(inv: Inventory) -> Iterator[Finding]:
+def nodes_inside(inv: Inventory) -> Iterator[Violation]:
     network = inv.cluster.node_cidr
     for index, node in enumerate(inv.nodes):
         if network and node.address and node.address not in network:
@@ -82,7 +82,7 @@ def nodes_inside(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("outside-node-cidr")
-def endpoints_inside(inv: Inventory) -> Iterator[Finding]:
+def endpoints_inside(inv: Inventory) -> Iterator[Violation]:
     network = inv.cluster.node_cidr
     for key in ("cluster_api_addr", "node_default_gateway"):
         address = getattr(inv.cluster, key)
@@ -100,7 +100,7 @@ def _host_hint(network: IPv4Network) -> str:
 
 
 @rule("reserved-address")
-def no_reserved_address(inv: Inventory) -> Iterator[Finding]:
+def no_reserved_address(inv: Inventory) -> Iterator[Violation]:
     reserved = _reserved(inv)
     for index, node in enumerate(inv.nodes):
         if node.address and (meaning := reserved.get(node.address)):
@@ -124,7 +124,7 @@ def _reserved(inv: Inventory) -> dict[IPv4Address, str]:
 
 
 @rule("reserved-address")
-def no_reserved_vip(inv: Inventory) -> Iterator[Finding]:
+def no_reserved_vip(inv: Inventory) -> Iterator[Violation]:
     file = inv.cluster
     for key in ("cluster_api_addr", "node_default_gateway"):
         address = getattr(file, key)
@@ -148,7 +148,7 @@ def no_reserved_vip(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("duplicate-address")
-def addresses_once(inv: Inventory) -> Iterator[Finding]:
+def addresses_once(inv: Inventory) -> Iterator[Violation]:
     places: dict[IPv4Address, list[int]] = defaultdict(list)
     for index, node in enumerate(inv.nodes):
         if node.address:
@@ -164,7 +164,7 @@ def addresses_once(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("vlan-unreachable", Severity.WARNING)
-def talos_vlan_in_maintenance(inv: Inventory) -> Iterator[Finding]:
+def talos_vlan_in_maintenance(inv: Inventory) -> Iterator[Violation]:
     """Without a config a node has no VLAN link and answers only on the untagged network."""
     file = inv.cluster
     if on_proxmox(file) and file.node_vlan_tag and not file.proxmox_vlan_mode:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from talops.inventory.problems import Severity
 from talops.inventory.resolve import STARTUP_ORDER, derived_mac, hosts, on_proxmox
 from talops.inventory.rules import rule
+from talops.problems import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from talops.inventory.files import NodeFile
     from talops.inventory.parse import Inventory
-    from talops.inventory.rules import Finding
+    from talops.inventory.rules import Violation
 
 # Names that Talos, Kubernetes or the templates use for another purpose.
 RESERVED = {"localhost", "global", "controller", "worker", "controlplane", "all", "talos"}
 
 
-def _repeated(inv: Inventory, key: str, of: Callable[[NodeFile], Any]) -> Iterator[Finding]:
+def _repeated(inv: Inventory, key: str, of: Callable[[NodeFile], Any]) -> Iterator[Violation]:
     places: dict[Any, list[int]] = defaultdict(list)
     for index, node in enumerate(inv.nodes):
         if (value := of(node)) is not None:
@@ -36,12 +36,12 @@ def _repeated(inv: Inventory, key: str, of: Callable[[NodeFile], Any]) -> Iterat
 
 
 @rule("duplicate-name")
-def names_once(inv: Inventory) -> Iterator[Finding]:
+def names_once(inv: Inventory) -> Iterator[Violation]:
     return _repeated(inv, "name", lambda node: node.name)
 
 
 @rule("duplicate-mac")
-def macs_once(inv: Inventory) -> Iterator[Finding]:
+def macs_once(inv: Inventory) -> Iterator[Violation]:
     """A VM without `mac_addr` gets a derived MAC, which may collide with another one."""
     cluster, seen = inv.cluster.cluster_name or "", set[str]()
 
@@ -55,18 +55,18 @@ def macs_once(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("duplicate-identity")
-def identities_once(inv: Inventory) -> Iterator[Finding]:
+def identities_once(inv: Inventory) -> Iterator[Violation]:
     yield from _repeated(inv, "uuid", lambda node: node.uuid)
     yield from _repeated(inv, "fingerprint", lambda node: node.fingerprint)
 
 
 @rule("duplicate-vmid")
-def vmids_once(inv: Inventory) -> Iterator[Finding]:
+def vmids_once(inv: Inventory) -> Iterator[Violation]:
     return _repeated(inv, "vm_id", lambda node: node.vm_id)
 
 
 @rule("duplicate-vmid")
-def vmids_apart_from_legacy(inv: Inventory) -> Iterator[Finding]:
+def vmids_apart_from_legacy(inv: Inventory) -> Iterator[Violation]:
     taken = {node.vm_id for node in inv.nodes if node.vm_id}
     for index, vm in enumerate(inv.cluster.legacy or []):
         if vm.vm_id in taken:
@@ -80,7 +80,7 @@ def vmids_apart_from_legacy(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("duplicate-name")
-def legacy_names_once(inv: Inventory) -> Iterator[Finding]:
+def legacy_names_once(inv: Inventory) -> Iterator[Violation]:
     taken = {node.name for node in inv.nodes}
     for index, vm in enumerate(inv.cluster.legacy or []):
         if vm.name in taken:
@@ -93,7 +93,7 @@ def legacy_names_once(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("vmid-of-template")
-def vmid_not_template(inv: Inventory) -> Iterator[Finding]:
+def vmid_not_template(inv: Inventory) -> Iterator[Violation]:
     template = inv.cluster.template_vm_id
     for index, node in enumerate(inv.nodes):
         if template and node.vm_id == template:
@@ -105,7 +105,7 @@ def vmid_not_template(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("reserved-name")
-def no_reserved_name(inv: Inventory) -> Iterator[Finding]:
+def no_reserved_name(inv: Inventory) -> Iterator[Violation]:
     for index, node in enumerate(inv.nodes):
         if node.name in RESERVED:
             yield (
@@ -116,7 +116,7 @@ def no_reserved_name(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("unknown-host")
-def hosts_known(inv: Inventory) -> Iterator[Finding]:
+def hosts_known(inv: Inventory) -> Iterator[Violation]:
     known = hosts(inv.cluster)
     named = [(inv.at.node_value(i, "host"), node.host) for i, node in enumerate(inv.nodes)]
     named += [
@@ -133,7 +133,7 @@ def hosts_known(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("startup-order", Severity.WARNING)
-def control_planes_first(inv: Inventory) -> Iterator[Finding]:
+def control_planes_first(inv: Inventory) -> Iterator[Violation]:
     if not on_proxmox(inv.cluster):
         return
     orders = [
@@ -155,7 +155,7 @@ def control_planes_first(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("label")
-def labels_valid(inv: Inventory) -> Iterator[Finding]:
+def labels_valid(inv: Inventory) -> Iterator[Violation]:
     from talops.inventory.labels import label_problem
 
     for index, node in enumerate(inv.nodes):

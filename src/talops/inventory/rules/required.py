@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.inventory.files import REQUIRED_CLUSTER, REQUIRED_NODE
-from talops.inventory.problems import Severity
 from talops.inventory.rules import PROXMOX_KEYS, is_bare_metal, rule
+from talops.problems import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from talops.inventory.parse import Inventory
-    from talops.inventory.rules import Finding
+    from talops.inventory.rules import Violation
 
 EXAMPLES = {
     "cluster_name": "home",
@@ -26,7 +26,7 @@ EXAMPLES = {
 
 
 @rule("missing-key")
-def required_keys(inv: Inventory) -> Iterator[Finding]:
+def required_keys(inv: Inventory) -> Iterator[Violation]:
     """A key with an invalid value has its own problem and is not missing."""
     for key in REQUIRED_CLUSTER:
         if not inv.at.gives(key):
@@ -39,7 +39,7 @@ def required_keys(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("no-nodes")
-def some_nodes(inv: Inventory) -> Iterator[Finding]:
+def some_nodes(inv: Inventory) -> Iterator[Violation]:
     data = inv.at.nodes.data
     entries = data.get("nodes") if isinstance(data, dict) else data
     if not inv.nodes and not entries:
@@ -48,14 +48,14 @@ def some_nodes(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("no-control-plane")
-def a_control_plane(inv: Inventory) -> Iterator[Finding]:
+def a_control_plane(inv: Inventory) -> Iterator[Violation]:
     if inv.nodes and all(node.controller is False for node in inv.nodes):
         place = inv.at.nodes.key(("nodes",))
         yield place, "no node is a control plane", "set controller: true on one, three or five"
 
 
 @rule("even-control-planes", Severity.WARNING)
-def odd_control_planes(inv: Inventory) -> Iterator[Finding]:
+def odd_control_planes(inv: Inventory) -> Iterator[Violation]:
     count = sum(node.controller is True for node in inv.nodes)
     if count and count % 2 == 0:
         yield (
@@ -66,7 +66,7 @@ def odd_control_planes(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("vip-missing")
-def vip_for_several(inv: Inventory) -> Iterator[Finding]:
+def vip_for_several(inv: Inventory) -> Iterator[Violation]:
     several = sum(node.controller is True for node in inv.nodes) > 1
     if several and not inv.at.gives("cluster_api_addr"):
         yield (
@@ -77,7 +77,7 @@ def vip_for_several(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("bare-metal-keys")
-def bare_metal_needs(inv: Inventory) -> Iterator[Finding]:
+def bare_metal_needs(inv: Inventory) -> Iterator[Violation]:
     """On bare metal the NIC and the disk cannot be derived."""
     if not is_bare_metal(inv):
         return
@@ -92,7 +92,7 @@ def bare_metal_needs(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("half-proxmox")
-def both_proxmox_keys(inv: Inventory) -> Iterator[Finding]:
+def both_proxmox_keys(inv: Inventory) -> Iterator[Violation]:
     given = [key for key in PROXMOX_KEYS if inv.at.gives(key)]
     if len(given) == 1:
         missing = next(key for key in PROXMOX_KEYS if key not in given)

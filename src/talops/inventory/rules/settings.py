@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from talops.inventory.problems import Severity
 from talops.inventory.rules import rule
+from talops.problems import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from talops.inventory.parse import Inventory
-    from talops.inventory.rules import Finding
+    from talops.inventory.rules import Violation
 
 STATE_NEEDS = {"http": ("url",), "s3": ("bucket",), "local": ()}
 STATE_OWN = {
@@ -23,7 +23,7 @@ STATE_OWN = {
 
 
 @rule("state-settings")
-def state_settings(inv: Inventory) -> Iterator[Finding]:
+def state_settings(inv: Inventory) -> Iterator[Violation]:
     state = inv.cluster.state
     if not state:
         return
@@ -44,7 +44,7 @@ def state_settings(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("s3-plain-http", Severity.WARNING)
-def s3_in_plain_text(inv: Inventory) -> Iterator[Finding]:
+def s3_in_plain_text(inv: Inventory) -> Iterator[Violation]:
     state = inv.cluster.state
     if state and state.endpoint and state.endpoint.startswith("http:"):
         yield (
@@ -55,7 +55,7 @@ def s3_in_plain_text(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("s3-endpoint")
-def s3_reachable(inv: Inventory) -> Iterator[Finding]:
+def s3_reachable(inv: Inventory) -> Iterator[Violation]:
     state = inv.cluster.state
     if state and state.type == "s3" and not (state.endpoint or state.region):
         if inv.at.gives("cf_account_id"):
@@ -71,7 +71,7 @@ def s3_reachable(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("repository-name")
-def repository(inv: Inventory) -> Iterator[Finding]:
+def repository(inv: Inventory) -> Iterator[Violation]:
     name = inv.cluster.repository_name
     if name and not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         yield (
@@ -82,7 +82,7 @@ def repository(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("gitops-settings")
-def gitops_settings(inv: Inventory) -> Iterator[Finding]:
+def gitops_settings(inv: Inventory) -> Iterator[Violation]:
     """Settings that no stage uses, or that contradict each other."""
     given = inv.cluster.gitops
     if given is None:
@@ -104,7 +104,7 @@ def gitops_settings(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("cni-values")
-def cni_values(inv: Inventory) -> Iterator[Finding]:
+def cni_values(inv: Inventory) -> Iterator[Violation]:
     cni = inv.cluster.cni
     if cni and cni.values and cni.name != "cilium":
         yield (

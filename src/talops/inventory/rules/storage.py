@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from talops.inventory.parse import Inventory
-    from talops.inventory.rules import Finding
+    from talops.inventory.rules import Violation
     from talops.inventory.sections import TrueNasDataset
 
 POOL = re.compile(r"[A-Za-z][\w.:-]*")
@@ -46,7 +46,7 @@ def _datasets(inv: Inventory) -> list[TrueNasDataset]:
 
 
 @rule("truenas-name")
-def names(inv: Inventory) -> Iterator[Finding]:
+def names(inv: Inventory) -> Iterator[Violation]:
     """A dataset name is relative to its pool, unique and valid for ZFS."""
     given = inv.cluster.truenas
     if given is None:
@@ -76,7 +76,7 @@ def _name_problem(pool: str, name: str, seen: set[str]) -> tuple[str, str] | Non
 
 
 @rule("truenas-property")
-def properties(inv: Inventory) -> Iterator[Finding]:
+def properties(inv: Inventory) -> Iterator[Violation]:
     for index, dataset in enumerate(_datasets(inv)):
         for name, value in dataset.properties.items():
             at = ("truenas", "datasets", index, "properties", name)
@@ -102,7 +102,7 @@ def _fits(name: str, value: str) -> bool:
 
 
 @rule("truenas-quota")
-def quotas(inv: Inventory) -> Iterator[Finding]:
+def quotas(inv: Inventory) -> Iterator[Violation]:
     """The quota of a parent applies to all its children."""
     listed = {dataset.name: dataset.quota for dataset in _datasets(inv)}
     for index, dataset in enumerate(_datasets(inv)):

@@ -6,20 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from talops.inventory import support
-from talops.inventory.problems import Severity
 from talops.inventory.rules import rule
+from talops.problems import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from talops.inventory.parse import Inventory
-    from talops.inventory.rules import Finding
+    from talops.inventory.rules import Violation
 
 TEMPLATE = re.compile(r"talos-v(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)-base")
 
 
 @rule("version-support")
-def talos_known(inv: Inventory) -> Iterator[Finding]:
+def talos_known(inv: Inventory) -> Iterator[Violation]:
     version = inv.cluster.talos_version
     if version and (
         support.parts(version)[0] != 1 or support.minor(version) not in support.KUBERNETES
@@ -33,7 +33,7 @@ def talos_known(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("version-support")
-def kubernetes_fits(inv: Inventory) -> Iterator[Finding]:
+def kubernetes_fits(inv: Inventory) -> Iterator[Violation]:
     talos, kubernetes = inv.cluster.talos_version, inv.cluster.kubernetes_version
     if not talos or not kubernetes or support.minor(talos) not in support.KUBERNETES:
         return
@@ -48,7 +48,7 @@ def kubernetes_fits(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("kubernetes-untested", Severity.WARNING)
-def kubernetes_tested(inv: Inventory) -> Iterator[Finding]:
+def kubernetes_tested(inv: Inventory) -> Iterator[Violation]:
     talos, kubernetes = inv.cluster.talos_version, inv.cluster.kubernetes_version
     if not talos or not kubernetes:
         return
@@ -63,7 +63,7 @@ def kubernetes_tested(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("withdrawn-talos")
-def talos_withdrawn(inv: Inventory) -> Iterator[Finding]:
+def talos_withdrawn(inv: Inventory) -> Iterator[Violation]:
     version = inv.cluster.talos_version
     if version in support.WITHDRAWN:
         yield (
@@ -74,7 +74,7 @@ def talos_withdrawn(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("old-talos", Severity.WARNING)
-def configurable(inv: Inventory) -> Iterator[Finding]:
+def configurable(inv: Inventory) -> Iterator[Violation]:
     version = inv.cluster.talos_version
     if version and support.parts(version) < (1, support.OLDEST_CONFIGURABLE):
         yield (
@@ -88,7 +88,7 @@ def configurable(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("contract")
-def contract_known(inv: Inventory) -> Iterator[Finding]:
+def contract_known(inv: Inventory) -> Iterator[Violation]:
     contract, talos = inv.cluster.talos_contract, inv.cluster.talos_version
     if not contract:
         return
@@ -107,7 +107,7 @@ def contract_known(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("template-name")
-def template_named(inv: Inventory) -> Iterator[Finding]:
+def template_named(inv: Inventory) -> Iterator[Violation]:
     name, talos = inv.cluster.template_name, inv.cluster.talos_version
     if not name:
         return
@@ -124,7 +124,7 @@ def template_named(inv: Inventory) -> Iterator[Finding]:
 
 
 @rule("template-boot")
-def template_given(inv: Inventory) -> Iterator[Finding]:
+def template_given(inv: Inventory) -> Iterator[Violation]:
     file = inv.cluster
     if file.boot == "template" and not inv.at.gives("template_vm_id"):
         yield (

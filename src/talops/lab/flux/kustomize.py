@@ -23,7 +23,7 @@ LABEL = "kustomize.toolkit.fluxcd.io"
 _FIRST = ("Namespace", "CustomResourceDefinition")
 
 
-class PlayedKustomize:
+class SimulatedKustomize:
     def __init__(self, api: KubeApi, paths: Paths, tools: Callable[[str], Awaitable[Path]]) -> None:
         self._api = api
         self._paths = paths

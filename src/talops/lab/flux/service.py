@@ -10,9 +10,9 @@ import httpx
 
 from talops.errors import TalopsError
 from talops.lab.flux import workloads
-from talops.lab.flux.kustomize import PlayedKustomize
+from talops.lab.flux.kustomize import SimulatedKustomize
 from talops.lab.flux.paths import Paths
-from talops.lab.flux.source import PlayedSource
+from talops.lab.flux.source import SimulatedSource
 from talops.lab.flux.status import due, report
 from talops.lab.releases.manifests import flux
 
@@ -34,14 +34,14 @@ _QUIET, _LONG_PAUSE = 10, 1.0
 _LOOK = 30.0
 
 
-class PlayedFlux:
+class SimulatedFlux:
     """One cluster."""
 
     def __init__(self, api: KubeApi, folder: Path, tools: Callable[[str], Awaitable[Path]]) -> None:
         self._api = api
         self._paths = Paths(api)
-        self._source = PlayedSource(api, folder)
-        self._kustomize = PlayedKustomize(api, self._paths, tools)
+        self._source = SimulatedSource(api, folder)
+        self._kustomize = SimulatedKustomize(api, self._paths, tools)
         self._looked: dict[str, float] = {}
         # The result of earlier steps, and how many of them were equal.
         self._versions: list[str] = []
@@ -133,7 +133,7 @@ class FluxService:
         self._clusters = clusters
         self._tools = tools
         self._task: asyncio.Task[None] | None = None
-        self._played: dict[KubeApi, PlayedFlux] = {}
+        self._played: dict[KubeApi, SimulatedFlux] = {}
         self.last_problem = ""
 
     async def start(self) -> None:
@@ -155,7 +155,7 @@ class FluxService:
             clusters = self._clusters()
             for api in clusters.values():
                 if api not in self._played:
-                    self._played[api] = PlayedFlux(api, self._folder(), self._tools)
+                    self._played[api] = SimulatedFlux(api, self._folder(), self._tools)
                 try:
                     await self._played[api].step()
                 except (TalopsError, httpx.HTTPError, OSError, KeyError) as error:

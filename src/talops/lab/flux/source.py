@@ -20,7 +20,7 @@ Object = dict[str, Any]
 MANAGER = "source-controller"
 
 
-class PlayedSource:
+class SimulatedSource:
     """Checkouts are under `folder`, one per repository and commit."""
 
     def __init__(self, api: KubeApi, folder: Path) -> None:

@@ -13,7 +13,7 @@ import ssl
 from typing import TYPE_CHECKING
 
 from talops.lab.kubernetes.pki import NO_PAIR, Authority, Subject, load_pair, throwaway_authority
-from talops.lab.talos.door import PORT, Door
+from talops.lab.talos.node_port import PORT, NodePort
 from talops.lab.talos.router import Router
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Apid:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._door = Door()
+        self._port = NodePort()
         self._holes: list[asyncio.Server] = []
         self._hanging: list[asyncio.StreamWriter] = []
         self.secure = False
@@ -65,12 +65,12 @@ class Apid:
         await self._serve(_context(self._certificate(node)), maintenance=True)
         await asyncio.sleep(timing.authoriser)
         await self.open_secure()
-        await self._door.cut_retired()
+        await self._port.cut_retired()
 
     async def open_secure(self) -> None:
         """A worker first needs a control plane that signs its certificate."""
         node = self._node
-        if self.secure and self._door.addresses == frozenset(node.addresses):
+        if self.secure and self._port.addresses == frozenset(node.addresses):
             return
         while (issuer := self._issuer()) is None:  # noqa: ASYNC110  (it is another machine)
             await asyncio.sleep(_POLL)
@@ -96,7 +96,7 @@ class Apid:
         self._closings += 1
         self.secure = False
         self._hang_up()
-        await self._door.close()
+        await self._port.close()
         await self._fill_holes()
 
     async def renew(self) -> None:
@@ -110,7 +110,7 @@ class Apid:
         self.cut_off = True
         closings = self._closings
         self._hang_up()
-        await self._door.close()
+        await self._port.close()
         for address in self._node.addresses:
             hole = await asyncio.start_server(self._hang, address, PORT)
             self._holes.append(hole)
@@ -145,7 +145,7 @@ class Apid:
     async def _serve(self, context: ssl.SSLContext, *, maintenance: bool) -> None:
         if not self.cut_off:
             router = Router(self._node, maintenance=maintenance)
-            await self._door.serve(self._node.addresses, context, router)
+            await self._port.serve(self._node.addresses, context, router)
 
     def _certificate(self, issuer: Node) -> KeyPair:
         node = self._node

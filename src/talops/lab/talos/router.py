@@ -16,7 +16,7 @@ from talops.errors import TalopsError, UnreachableError
 from talops.lab.talos import rbac
 from talops.lab.talos.api import APIS
 from talops.lab.talos.call import Call
-from talops.lab.talos.hanging_up import until_gone
+from talops.lab.talos.forwarded_streams import until_gone
 from talops.talos.wire import (
     cluster_grpc,
     common_pb2,

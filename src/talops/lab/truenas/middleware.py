@@ -23,14 +23,14 @@ HOST = "truenas"
 LOGINS, WINDOW = 20, 60.0
 
 
-class Turnstile:
+class RateLimit:
     """Counts in windows, including rejected logins, as the real one does."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._seen: dict[str, tuple[float, int]] = {}
 
-    def pass_through(self, method: str) -> None:
+    def count(self, method: str) -> None:
         now = time.monotonic()
         began, count = self._seen.get(method, (now, 0))
         if now - began >= self._seconds:
@@ -46,7 +46,7 @@ class Middleware:
     def __init__(
         self, zfs: Zfs, known: tuple[ApiKey, ...], faults: Faults, timing: float = 1.0
     ) -> None:
-        self.turnstile = Turnstile(WINDOW * timing)
+        self.rate_limit = RateLimit(WINDOW * timing)
         self.zfs = zfs
         self.keys = known
         self.asked: list[str] = []

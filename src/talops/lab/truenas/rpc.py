@@ -60,7 +60,7 @@ class Session:
         if method == "core.ping":
             return "pong"
         if method.startswith("auth.login") and self._key is None:
-            self._middleware.turnstile.pass_through(method)
+            self._middleware.rate_limit.count(method)
         if method == "auth.login_with_api_key":
             self._key = self._middleware.log_in(str(params[0]))
             return self._key is not None

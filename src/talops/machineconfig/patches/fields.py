@@ -10,7 +10,7 @@ from talops.machineconfig.schema.types import (
     Scalar,
     Special,
     Struct,
-    Word,
+    ZeroValued,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _unknown(value: Any, kind: Type, path: str) -> Iterator[str]:
 def wrong_kinds(value: Any, kind: Type, path: str = "") -> Iterator[str]:
     """`path: expected type`, for every value of the wrong type."""
     kind = _PAIR if kind is Special.PAIR else kind
-    kind = Scalar.ANY if isinstance(kind, Word) else kind
+    kind = Scalar.ANY if isinstance(kind, ZeroValued) else kind
     if value is None:
         return
     if isinstance(kind, Special):

@@ -13,7 +13,7 @@ from talops.machineconfig.schema.types import (
     Special,
     Struct,
     Type,
-    Word,
+    ZeroValued,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def merge(left: Any, right: Any, kind: Type, path: str = "") -> Any:
     return _scalar(left, right, kind)
 
 
-def _scalar(left: Any, right: Any, kind: Scalar | Word) -> Any:
+def _scalar(left: Any, right: Any, kind: Scalar | ZeroValued) -> Any:
     if kind is Scalar.SIZE:
         return left if right == "" or (_is_percent(right) and not _is_percent(left)) else right
     return left if _is_zero(right, kind) else right
@@ -47,7 +47,7 @@ def _scalar(left: Any, right: Any, kind: Scalar | Word) -> Any:
 
 def _is_zero(value: Any, kind: Type = Scalar.ANY) -> bool:
     """Talos treats "" and 0 as not set; false is a value, and so is 0 for some fields."""
-    if isinstance(kind, Word) and value == kind.zero:
+    if isinstance(kind, ZeroValued) and value == kind.zero:
         return True
     return value in ("", 0) and not isinstance(value, bool) and kind not in _EXACT
 

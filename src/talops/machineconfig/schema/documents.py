@@ -22,7 +22,7 @@ from talops.machineconfig.schema.types import (
     MapOf,
     Struct,
     Type,
-    Word,
+    ZeroValued,
     struct,
 )
 
@@ -42,7 +42,7 @@ _DHCP: dict[str, Type] = {
     "duidRaw": BYTES,
 }
 _ENCRYPTION = struct(
-    provider=Word("none"),
+    provider=ZeroValued("none"),
     keys=ListOf(
         struct(
             slot=NUMBER,
@@ -150,7 +150,7 @@ _NAMED: dict[str, dict[str, Type]] = {
         "environment": TEXTS,
     },
     "ExternalVolumeConfig": {
-        "filesystemType": Word("none"),
+        "filesystemType": ZeroValued("none"),
         "mount": Struct({**_MOUNT.fields, "virtiofs": struct(tag=TEXT)}),
     },
     "HCloudVIPConfig": {"link": TEXT, "apiToken": TEXT},
@@ -200,7 +200,7 @@ _NAMED: dict[str, dict[str, Type]] = {
     "TrustedRootsConfig": {"certificates": TEXT},
     "UserVolumeConfig": {
         "volumeType": TEXT,
-        "filesystem": struct(type=Word("none"), projectQuotaSupport=FLAG, xfs=_XFS),
+        "filesystem": struct(type=ZeroValued("none"), projectQuotaSupport=FLAG, xfs=_XFS),
         "mount": _OWN_MOUNT,
         **_VOLUME,
         **_UPKEEP,
@@ -235,7 +235,7 @@ _UNNAMED: dict[str, dict[str, Type]] = {
         "filters": struct(endpoints=TEXTS, excludeAdvertisedNetworks=TEXTS),
     },
     "KubeSpanEndpointsConfig": {"extraAnnouncedEndpoints": TEXTS},
-    "NetworkDefaultActionConfig": {"ingress": Word("accept")},
+    "NetworkDefaultActionConfig": {"ingress": ZeroValued("accept")},
     "OOMConfig": {
         "triggerExpression": LAST,
         "cgroupRankingExpression": LAST,

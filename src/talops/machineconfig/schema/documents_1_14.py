@@ -21,7 +21,7 @@ from talops.machineconfig.schema.types import (
     Special,
     Struct,
     Type,
-    Word,
+    ZeroValued,
     struct,
 )
 
@@ -106,14 +106,14 @@ NAMED: dict[str, dict[str, Type]] = {
     "KubeInlineManifestConfig": {"manifest": TEXT},
     "KubeStaticPodConfig": {"pod": NEWEST},
     "LVMLogicalVolumeConfig": {
-        "type": Word("linear"),
+        "type": ZeroValued("linear"),
         "mirrors": COUNT,
         "stripes": COUNT,
         "provisioning": struct(volumeGroup=TEXT, minSize=LAST, maxSize=SIZE),
     },
     "LVMVolumeGroupConfig": {"provisioning": struct(volumeSelector=_MATCH)},
     "RAIDArrayConfig": {
-        "level": Word("raid1"),
+        "level": ZeroValued("raid1"),
         "metadata": ANY,
         "provisioning": struct(volumeSelector=_MATCH),
     },

@@ -35,7 +35,7 @@ class Lists(Enum):
 
 
 @dataclass(frozen=True)
-class Word:
+class ZeroValued:
     """A string or number with a zero value that Talos treats as not set."""
 
     zero: str
@@ -64,12 +64,12 @@ class ListOf:
     swap: bool = False  # an item with an equal key is replaced instead of merged
 
 
-Type = Scalar | Special | Word | Struct | MapOf | ListOf
+Type = Scalar | Special | ZeroValued | Struct | MapOf | ListOf
 
 TEXT, NUMBER, FLAG, ANY = Scalar.TEXT, Scalar.NUMBER, Scalar.FLAG, Scalar.ANY
 COUNT, LAST, BYTES, SIZE = Scalar.COUNT, Scalar.LAST, Scalar.BYTES, Scalar.SIZE
 SWITCH = Scalar.SWITCH
-DURATION = Word("0s")
+DURATION = ZeroValued("0s")
 FREE, ARGS, PAIR = Special.FREE, Special.ARGS, Special.PAIR
 TEXTS = ListOf(TEXT)
 NUMBERS = ListOf(NUMBER)

@@ -1,4 +1,4 @@
-"""`host check`: `observe` reads, `findings` decides; they share only `Facts`."""
+"""`host check`: `observe` reads, `problems` decides; they share only `Facts`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from talops.proxmox.check.api import api
 from talops.proxmox.check.collisions import collisions
 from talops.proxmox.check.devices import devices
-from talops.proxmox.check.finding import Finding, Severity
 from talops.proxmox.check.hosts import hosts
 from talops.proxmox.check.networks import networks
 from talops.proxmox.check.observe import look, observe
@@ -17,13 +16,14 @@ from talops.proxmox.check.template import template
 from talops.proxmox.facts import Facts, Unread
 
 if TYPE_CHECKING:
+    from talops.proxmox.check.problem import HostProblem
     from talops.proxmox.wanted import Wanted
 
-__all__ = ["Facts", "Finding", "Severity", "findings", "look", "observe"]
+__all__ = ["Facts", "look", "observe", "problems"]
 
 
-def findings(wanted: Wanted, facts: Facts) -> list[Finding]:
-    """All findings, in the order in which they are best fixed."""
+def problems(wanted: Wanted, facts: Facts) -> list[HostProblem]:
+    """All problems, in the order in which they are best fixed."""
     found = list(api(facts))
     if isinstance(facts.version, Unread):
         return found

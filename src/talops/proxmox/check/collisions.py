@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.proxmox.check.finding import Finding, Severity, unread
+from talops.problems import Severity
 from talops.proxmox.check.ours import differences, foreign
+from talops.proxmox.check.problem import problem, unread
 from talops.proxmox.facts import Unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from talops.proxmox.check.problem import HostProblem
     from talops.proxmox.facts import Facts, Guest
     from talops.proxmox.wanted import Wanted, WantedVm
 
 
-def collisions(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+def collisions(wanted: Wanted, facts: Facts) -> Iterator[HostProblem]:
     if isinstance(facts.guests, Unread):
         yield unread("the existing VMs", facts.guests.reason, facts.guests.hint)
         return
@@ -29,7 +31,7 @@ def collisions(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
     unknown = [guest for guest in others if guest.macs is None]
     if unknown:
         listed = ", ".join(str(guest.vm_id) for guest in unknown[:5])
-        yield Finding(
+        yield problem(
             "unread",
             f"{facts.who} may not read the configuration of VM {listed}: MACs and addresses there "
             "may collide",
@@ -39,7 +41,7 @@ def collisions(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[Finding]:
+def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[HostProblem]:
     if vm.vm_id is None:
         return
     taken = next((guest for guest in others if guest.vm_id == vm.vm_id), None)
@@ -47,7 +49,7 @@ def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[Finding]
     if taken and taken.name == vm.name and not taken.template:
         wrong = " and ".join(differences(taken, vm))
         if vm.recorded:
-            yield Finding(
+            yield problem(
                 "drifted",
                 f"VM {vm.vm_id} {vm.name} of the state {wrong}",
                 "talops infra plan shows what would change",
@@ -55,7 +57,7 @@ def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[Finding]
                 Severity.WARNING,
             )
             return
-        yield Finding(
+        yield problem(
             "leftover",
             f"VM {vm.vm_id} is called {vm.name} and {wrong}: it was not created by this plan",
             f"remove it, or {another}; if it is yours, give it the tag and the MAC of {vm.name}",
@@ -63,14 +65,14 @@ def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[Finding]
         )
     elif taken:
         kind = "template" if taken.template else "VM"
-        yield Finding(
+        yield problem(
             "vmid",
             f"VMID {vm.vm_id} of {vm.name} is taken by {kind} {taken.name!r} on {taken.host}",
             another,
             vm.where,
         )
     elif vm.vm_id in facts.hidden_ids:
-        yield Finding(
+        yield problem(
             "vmid",
             f"VMID {vm.vm_id} of {vm.name} is taken by a VM that {facts.who} may not see",
             f"{another}, or grant VM.Audit on /vms to see whose it is",
@@ -78,14 +80,14 @@ def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[Finding]
         )
 
 
-def _same(vm: WantedVm, guest: Guest) -> Iterator[Finding]:
+def _same(vm: WantedVm, guest: Guest) -> Iterator[HostProblem]:
     named = f"VM {guest.vm_id} ({guest.name}) on {guest.host}"
     if vm.mac.upper() in (guest.macs or ()):
-        yield Finding(
+        yield problem(
             "mac", f"{named} has the MAC {vm.mac} of {vm.name}", "change mac_addr", vm.where
         )
     if vm.address in guest.addresses:
-        yield Finding(
+        yield problem(
             "address",
             f"{named} has the address {vm.address} of {vm.name}",
             "give this node another address",
@@ -93,12 +95,12 @@ def _same(vm: WantedVm, guest: Guest) -> Iterator[Finding]:
         )
 
 
-def _hosts_own(vm: WantedVm, facts: Facts) -> Iterator[Finding]:
+def _hosts_own(vm: WantedVm, facts: Facts) -> Iterator[HostProblem]:
     if isinstance(facts.interfaces, Unread) or not vm.address:
         return
     for interface in facts.interfaces:
         if interface.address == vm.address:
-            yield Finding(
+            yield problem(
                 "address",
                 f"{vm.address} of {vm.name} is the address of {interface.name} on host "
                 f"{interface.host}",

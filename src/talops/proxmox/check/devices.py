@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.proxmox.check.finding import Finding, Severity, unread
+from talops.problems import Severity
 from talops.proxmox.check.ours import foreign
+from talops.proxmox.check.problem import problem, unread
 from talops.proxmox.facts import Unread
 from talops.proxmox.wanted import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from talops.proxmox.check.problem import HostProblem
     from talops.proxmox.facts import Device, Facts
     from talops.proxmox.wanted import Wanted, WantedVm
 
@@ -22,7 +24,7 @@ IOMMU = (
 )
 
 
-def devices(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+def devices(wanted: Wanted, facts: Facts) -> Iterator[HostProblem]:
     using = [vm for vm in wanted.vms if vm.gpus]
     if not using:
         return
@@ -52,10 +54,10 @@ def paths_of(wanted: Wanted, facts: Facts, gpu: str, host: str) -> tuple[str, ..
     return tuple(path.split(";")[0] for node, path, _ in found.devices if node == host)
 
 
-def _gpu(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str) -> Iterator[Finding]:
+def _gpu(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str) -> Iterator[HostProblem]:
     paths = paths_of(wanted, facts, gpu, vm.host)
     if paths is None:
-        yield Finding(
+        yield problem(
             "mapping",
             f"there is no PCI mapping {gpu}, or {facts.who} may not see it; {vm.name} needs it",
             "talops host prepare creates it; or list it under hypervisors.pci_mappings",
@@ -63,7 +65,7 @@ def _gpu(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str) -> Iterator[Findi
         )
         return
     if not paths:
-        yield Finding(
+        yield problem(
             "mapping",
             f"PCI mapping {gpu} has no device on host {vm.host}, where {vm.name} is to run",
             "add a device of this host to the mapping, or give the node another host",
@@ -74,12 +76,12 @@ def _gpu(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str) -> Iterator[Findi
         yield from _used(wanted, facts, vm, gpu, path)
 
 
-def _device(facts: Facts, vm: WantedVm, path: str) -> Iterator[Finding]:
+def _device(facts: Facts, vm: WantedVm, path: str) -> Iterator[HostProblem]:
     assert not isinstance(facts.devices, Unread)
     here = [device for device in facts.devices if device.host == vm.host]
     found = [device for device in here if device.path.startswith(path)]
     if not found:
-        yield Finding(
+        yield problem(
             "gpu",
             f"host {vm.host} has no PCI device {path}; graphics cards there: {_cards(here)}",
             "correct the address (lspci -nn on the host shows all)",
@@ -87,12 +89,12 @@ def _device(facts: Facts, vm: WantedVm, path: str) -> Iterator[Finding]:
         )
         return
     if found[0].group is None:
-        yield Finding("iommu", f"device {path} of {vm.host} is in no IOMMU group", IOMMU, vm.host)
+        yield problem("iommu", f"device {path} of {vm.host} is in no IOMMU group", IOMMU, vm.host)
         return
     yield from _alone(found[0], here)
 
 
-def _alone(card: Device, here: list[Device]) -> Iterator[Finding]:
+def _alone(card: Device, here: list[Device]) -> Iterator[HostProblem]:
     """Functions of the same card and the bridges above it do not count."""
     beside = [
         device
@@ -103,7 +105,7 @@ def _alone(card: Device, here: list[Device]) -> Iterator[Finding]:
     ]
     if beside:
         listed = ", ".join(f"{device.path} {device.name}".strip() for device in beside)
-        yield Finding(
+        yield problem(
             "iommu",
             f"device {card.path} of {card.host} shares IOMMU group {card.group} with {listed}",
             "move the card to another slot, or enable ACS in the firmware: a group is passed "
@@ -122,7 +124,7 @@ def _slot(path: str) -> str:
     return path.split(".", maxsplit=1)[0]
 
 
-def _used(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str, path: str) -> Iterator[Finding]:
+def _used(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str, path: str) -> Iterator[HostProblem]:
     for guest in foreign(wanted, facts):
         if guest.host != vm.host or guest.template:
             continue
@@ -133,7 +135,7 @@ def _used(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str, path: str) -> It
         }
         if gpu in guest.devices or _slot(path) in theirs:
             state = "runs and has" if guest.running else "is stopped and has"
-            yield Finding(
+            yield problem(
                 "gpu",
                 f"VM {guest.vm_id} ({guest.name}) {state} the device {path} that {vm.name} needs",
                 f"remove it from that VM: qm set {guest.vm_id} --delete hostpci0",
@@ -142,7 +144,7 @@ def _used(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str, path: str) -> It
             )
 
 
-def _shared_out(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+def _shared_out(wanted: Wanted, facts: Facts) -> Iterator[HostProblem]:
     """Two VMs of the plan that would get the same device."""
     taken: dict[tuple[str, str], str] = {}
     for vm in wanted.vms:
@@ -151,7 +153,7 @@ def _shared_out(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
             free = [path for path in paths if (vm.host, _slot(path)) not in taken]
             if paths and not free:
                 other = taken[vm.host, _slot(paths[0])]
-                yield Finding(
+                yield problem(
                     "gpu",
                     f"{vm.name} and {other} need the same device {paths[0]} of {vm.host}",
                     "one card serves one VM: remove it from one of them",

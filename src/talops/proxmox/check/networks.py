@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from talops.proxmox.check.finding import Finding, unread
+from talops.proxmox.check.problem import problem, unread
 from talops.proxmox.facts import Unread
 from talops.proxmox.needs import LOCAL_ZONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from talops.proxmox.check.problem import HostProblem
     from talops.proxmox.facts import Facts, Interface
     from talops.proxmox.wanted import Wanted
 
 BRIDGES = frozenset({"bridge", "OVSBridge", "vnet"})
 
 
-def networks(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+def networks(wanted: Wanted, facts: Facts) -> Iterator[HostProblem]:
     if isinstance(facts.interfaces, Unread):
         yield unread("the bridges", facts.interfaces.reason, facts.interfaces.hint)
         return
@@ -38,16 +39,16 @@ def _of(known: dict[tuple[str, str], Interface], host: str) -> list[tuple[str, I
     return [(where, interface) for (where, _), interface in known.items() if where == host]
 
 
-def _absent(facts: Facts, host: str, name: str, there: list[str]) -> Finding:
+def _absent(facts: Facts, host: str, name: str, there: list[str]) -> HostProblem:
     if not _shown(facts, name):
-        return Finding(
+        return problem(
             "bridge",
             f"host {host} shows no bridge {name}: {facts.who} may not see it, if it exists",
             f"grant SDN.Use on {LOCAL_ZONE}/{name} as named above, then check again",
             host,
         )
     listed = f"there are: {', '.join(sorted(there))}" if there else "it has none"
-    return Finding(
+    return problem(
         "bridge",
         f"host {host} has no bridge {name}; {listed}",
         "correct proxmox_vm_advanced.network_bridge, or list the bridge under hypervisors.nodes",
@@ -66,9 +67,9 @@ def _shown(facts: Facts, name: str) -> bool:
     )
 
 
-def _usable(bridge: Interface, tag: int) -> Iterator[Finding]:
+def _usable(bridge: Interface, tag: int) -> Iterator[HostProblem]:
     if not bridge.active:
-        yield Finding(
+        yield problem(
             "bridge",
             f"bridge {bridge.name} of {bridge.host} is not up",
             "apply the network configuration on the host: ifreload -a",
@@ -78,14 +79,14 @@ def _usable(bridge: Interface, tag: int) -> Iterator[Finding]:
         return
     aware = f"in /etc/network/interfaces of {bridge.host} give {bridge.name}"
     if not bridge.vlan_aware:
-        yield Finding(
+        yield problem(
             "vlan",
             f"bridge {bridge.name} of {bridge.host} is not VLAN-aware, and the VMs use tag {tag}",
             f"{aware}: bridge-vlan-aware yes, bridge-vids 2-4094; then ifreload -a",
             bridge.host,
         )
     elif not passes(bridge.vlans, tag):
-        yield Finding(
+        yield problem(
             "vlan",
             f"bridge {bridge.name} of {bridge.host} lets VLANs {bridge.vlans} pass, not {tag}",
             f"{aware}: bridge-vids {bridge.vlans} {tag}; then ifreload -a",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.problems import Severity
 from talops.proxmox import pveum
-from talops.proxmox.check.finding import Finding, Severity
+from talops.proxmox.check.problem import problem
 from talops.proxmox.facts import Unread
 from talops.proxmox.rights import grants, needs, raw_devices, roles, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from talops.proxmox.check.problem import HostProblem
     from talops.proxmox.facts import Facts, Held
     from talops.proxmox.needs import Need
     from talops.proxmox.rights import Grant
@@ -33,9 +35,9 @@ def _has(need: Need, held: Held) -> bool:
     )
 
 
-def privileges(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+def privileges(wanted: Wanted, facts: Facts) -> Iterator[HostProblem]:
     if isinstance(facts.permissions, Unread):
-        yield Finding(
+        yield problem(
             "privilege",
             f"could not read what {facts.who} may do: {facts.permissions.reason}",
             facts.permissions.hint or "run talops host check again",
@@ -51,9 +53,9 @@ def privileges(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
     yield from _root_only(wanted, facts)
 
 
-def _nothing(wanted: Wanted, facts: Facts) -> Finding:
+def _nothing(wanted: Wanted, facts: Facts) -> HostProblem:
     given = grants(needs(wanted), ROLE_PREFIX)
-    return Finding(
+    return problem(
         "no-privileges",
         f"{facts.who} has no privilege on anything the plan needs: it sees no template and no VM, "
         "and Proxmox shows it empty lists instead of refusing",
@@ -63,12 +65,12 @@ def _nothing(wanted: Wanted, facts: Facts) -> Finding:
     )
 
 
-def _on_path(wanted: Wanted, facts: Facts, group: list[Need]) -> Finding:
+def _on_path(wanted: Wanted, facts: Facts, group: list[Need]) -> HostProblem:
     named = ", ".join(f"{need.privilege} ({need.why})" for need in group)
     unseen = any(need.privilege == "VM.Audit" for need in group)
     blind = "; without VM.Audit it sees no template and no VM" if unseen else ""
     path = group[0].path
-    return Finding(
+    return problem(
         "privilege",
         f"{facts.who} lacks {named}{blind}",
         "\n".join(_lines(wanted, facts, _affected(wanted, path))),
@@ -105,11 +107,11 @@ def _role_lines(asked: tuple[Need, ...], role: str, facts: Facts) -> list[str]:
     return [pveum.more_line(role, lacking)] if lacking else []
 
 
-def _root_only(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+def _root_only(wanted: Wanted, facts: Facts) -> Iterator[HostProblem]:
     if facts.by_password and facts.who == "root@pam":
         return
     for name in raw_devices(wanted):
-        yield Finding(
+        yield problem(
             "raw-device",
             f"{name} names a PCI address, which no token may set, only root@pam with its password",
             "name a PCI mapping in `gpus` instead (talops host prepare creates one)",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.problems import Severity
 from talops.proxmox import pveum
-from talops.proxmox.check.finding import Finding, Severity, unread
 from talops.proxmox.check.ours import images_to_fetch, to_create
+from talops.proxmox.check.problem import problem, unread
 from talops.proxmox.facts import Unread
 from talops.proxmox.wanted import GIB, MIB, gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from talops.proxmox.check.problem import HostProblem
     from talops.proxmox.facts import Facts, Storage
     from talops.proxmox.wanted import Wanted
 
@@ -21,7 +23,7 @@ SMALLEST_DISK = 4 * GIB  # what a Talos node writes in its first minutes, with i
 THIN = frozenset({"lvmthin", "zfspool", "rbd", "dir", "nfs", "cifs", "btrfs", "cephfs"})
 
 
-def storages(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+def storages(wanted: Wanted, facts: Facts) -> Iterator[HostProblem]:
     if isinstance(facts.storages, Unread):
         yield unread("the storages", facts.storages.reason, facts.storages.hint)
         return
@@ -34,7 +36,7 @@ def storages(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
             if _online(facts, host):
                 yield _invisible(facts, host, name)
         elif not storage.active:
-            yield Finding(
+            yield problem(
                 "storage",
                 f"storage {name} is not active on {host}",
                 f"see why: pvesm status --storage {name}",
@@ -57,7 +59,7 @@ def _online(facts: Facts, host: str) -> bool:
     )
 
 
-def _invisible(facts: Facts, host: str, name: str) -> Finding:
+def _invisible(facts: Facts, host: str, name: str) -> HostProblem:
     held = {} if isinstance(facts.permissions, Unread) else facts.permissions
     if {"Datastore.Audit", "Datastore.AllocateSpace"} & set(held.get(f"/storage/{name}", {})):
         what = f"{host} has no storage {name}"
@@ -67,16 +69,16 @@ def _invisible(facts: Facts, host: str, name: str) -> Finding:
     else:
         what = f"{host} shows no storage {name}: {facts.who} may not see it, if it exists"
         fix = f"grant the rights on /storage/{name} that are named above, then check again"
-    return Finding("storage", what, fix, host)
+    return problem("storage", what, fix, host)
 
 
-def _content(wanted: Wanted, facts: Facts, storage: Storage) -> Iterator[Finding]:
+def _content(wanted: Wanted, facts: Facts, storage: Storage) -> Iterator[HostProblem]:
     images = images_to_fetch(wanted, facts)
     lacking = {image.content for image in images if image.storage == storage.name}
     lacking |= {"images"} if any(vm.storage == storage.name for vm in wanted.vms) else set()
     lacking -= storage.content
     if lacking and storage.name not in wanted.managed.storages:
-        yield Finding(
+        yield problem(
             "content",
             f"storage {storage.name} may not hold {', '.join(sorted(lacking))}",
             pveum.content_line(storage.name, storage.content | lacking),
@@ -86,7 +88,7 @@ def _content(wanted: Wanted, facts: Facts, storage: Storage) -> Iterator[Finding
 
 def _space(
     wanted: Wanted, facts: Facts, known: dict[tuple[str, str], Storage]
-) -> Iterator[Finding]:
+) -> Iterator[HostProblem]:
     asked: dict[tuple[str, str], list[int]] = {}
     for vm in to_create(wanted, facts):
         _add(asked, known, vm.host, vm.storage, vm.disk)
@@ -98,16 +100,16 @@ def _space(
         yield from _room(known[place], sizes)
 
 
-def _room(storage: Storage, sizes: list[int]) -> Iterator[Finding]:
+def _room(storage: Storage, sizes: list[int]) -> Iterator[HostProblem]:
     thin = storage.type in THIN
     least = sum(min(size, SMALLEST_DISK) if thin else size for size in sizes)
     free = f"storage {storage.name} has {gib(storage.free)} free"
     more = "free some space, use another storage, or lower vm_disk_size"
     if least > storage.free:
-        yield Finding("space", f"{free}, and {gib(least)} are needed", more, storage.host)
+        yield problem("space", f"{free}, and {gib(least)} are needed", more, storage.host)
     elif sum(sizes) > storage.free:
         what = f"{free}, and the new disks may grow to {gib(sum(sizes))}"
-        yield Finding("space", what, more, storage.host, Severity.WARNING)
+        yield problem("space", what, more, storage.host, Severity.WARNING)
 
 
 def _add(

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.proxmox.check.finding import Finding, Severity
+from talops.problems import Severity
+from talops.proxmox.check.problem import problem
 from talops.proxmox.facts import Unread
-from talops.proxmox.marks import read_mark
+from talops.proxmox.provenance import read_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from talops.proxmox.check.problem import HostProblem
     from talops.proxmox.facts import Facts, Guest
     from talops.proxmox.wanted import Wanted, WantedTemplate
 
 BUILD = "talops template build"
 
 
-def template(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
+def template(wanted: Wanted, facts: Facts) -> Iterator[HostProblem]:
     asked = wanted.template
     if asked is None or isinstance(facts.guests, Unread):
         return
@@ -30,11 +32,11 @@ def template(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
             if hidden
             else f"there is no template {asked.name} (VM {asked.vm_id})"
         )
-        yield Finding(
+        yield problem(
             "template", what, "grant VM.Audit on /vms" if hidden else BUILD, "cluster.yaml"
         )
     elif not found.template:
-        yield Finding(
+        yield problem(
             "template",
             f"VM {asked.vm_id} ({found.name}) is not a template",
             f"set template_vm_id to a free VMID, then {BUILD}",
@@ -44,16 +46,16 @@ def template(wanted: Wanted, facts: Facts) -> Iterator[Finding]:
         yield from _contents(asked, found)
 
 
-def _contents(asked: WantedTemplate, found: Guest) -> Iterator[Finding]:
+def _contents(asked: WantedTemplate, found: Guest) -> Iterator[HostProblem]:
     if found.host != asked.host:
-        yield Finding(
+        yield problem(
             "template",
             f"template {found.vm_id} is on {found.host}, and the plan clones from {asked.host}",
             f"create one there: {BUILD}; or migrate it: qm migrate {found.vm_id} {asked.host}",
             "cluster.yaml",
         )
     if found.efi_disk:
-        yield Finding(
+        yield problem(
             "template",
             f"template {found.vm_id} ({found.name}) has an EFI disk, which the provider cannot "
             "clone: it would move it to the storage that it is on, which Proxmox refuses",
@@ -64,10 +66,10 @@ def _contents(asked: WantedTemplate, found: Guest) -> Iterator[Finding]:
     yield from _holds(asked, found)
 
 
-def _holds(asked: WantedTemplate, found: Guest) -> Iterator[Finding]:
-    mark = read_mark(found.description)
-    if mark is None:
-        yield Finding(
+def _holds(asked: WantedTemplate, found: Guest) -> Iterator[HostProblem]:
+    held = read_provenance(found.description)
+    if held is None:
+        yield problem(
             "template",
             f"template {found.vm_id} ({found.name}) was not created by talops: it is unknown "
             f"which Talos it holds; the plan is for {asked.version}",
@@ -75,13 +77,13 @@ def _holds(asked: WantedTemplate, found: Guest) -> Iterator[Finding]:
             "cluster.yaml",
             Severity.WARNING,
         )
-    elif (mark.version, mark.schematic) != (asked.version, asked.schematic):
+    elif (held.version, held.schematic) != (asked.version, asked.schematic):
         what = (
-            f"holds Talos {mark.version}, and the plan is for {asked.version}"
-            if mark.version != asked.version
-            else f"has schematic {mark.schematic[:12]}, and the nodes need {asked.schematic[:12]}"
+            f"holds Talos {held.version}, and the plan is for {asked.version}"
+            if held.version != asked.version
+            else f"has schematic {held.schematic[:12]}, and the nodes need {asked.schematic[:12]}"
         )
-        yield Finding(
+        yield problem(
             "template",
             f"template {found.vm_id} ({found.name}) {what}",
             f"talops template remove {found.name}, then {BUILD}; or set template_vm_id to a free "

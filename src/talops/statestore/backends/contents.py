@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from talops.statestore.documents import marks_of
+from talops.statestore.documents import header_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Difference:
 
 
 def contents_of(data: bytes) -> Contents:
-    marks = marks_of(data)
+    header = header_of(data)
     document = json.loads(data)
     resources = {
         address: _digest(instance)
@@ -41,7 +41,7 @@ def contents_of(data: bytes) -> Contents:
         for address, instance in _instances(resource)
     }
     outputs = {name: _digest(value) for name, value in (document.get("outputs") or {}).items()}
-    return Contents(marks.serial, marks.lineage, "encrypted_data" in document, resources, outputs)
+    return Contents(header.serial, header.lineage, "encrypted_data" in document, resources, outputs)
 
 
 def compare(old: Contents, new: Contents) -> Difference:

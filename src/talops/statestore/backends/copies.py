@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from talops.statestore.backends.interface import Kept, md5_of
-from talops.statestore.documents import NotAStateError, marks_of
+from talops.statestore.documents import NotAStateError, header_of
 from talops.statestore.model import Retention
 from talops.statestore.rules import DAY
 
@@ -23,7 +23,7 @@ DEFAULT_KEEP = Retention(count=30, days=90)
 def name_of(data: bytes, now: datetime) -> str:
     """Sorts by time; a corrupt state is also kept, with serial 0."""
     try:
-        serial = marks_of(data).serial
+        serial = header_of(data).serial
     except NotAStateError:
         serial = 0
     return f"{now.astimezone(UTC).strftime(_STAMP)}-s{serial}"
@@ -39,10 +39,10 @@ def kept(name: str, data: bytes) -> Kept:
     made = made_at(name)
     at = made.isoformat(timespec="seconds") if made else ""
     try:
-        marks = marks_of(data)
+        header = header_of(data)
     except NotAStateError as error:
         return Kept(name, 0, "", len(data), md5_of(data), at, note=error.what)
-    return Kept(name, marks.serial, marks.lineage, len(data), md5_of(data), at)
+    return Kept(name, header.serial, header.lineage, len(data), md5_of(data), at)
 
 
 def outdated(names: Sequence[str], keep: Retention, now: datetime) -> list[str]:

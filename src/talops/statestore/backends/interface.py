@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from talops.errors import ConflictError, TalopsError
-from talops.statestore.documents import Marks, NotAStateError, marks_of
+from talops.statestore.documents import NotAStateError, StateHeader, header_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,33 +83,33 @@ def info_of(name: str, data: bytes | None, lock: Mapping[str, Any] | None) -> St
         return StateInfo(name, lock=lock)
     md5 = md5_of(data)
     try:
-        marks = marks_of(data)
+        header = header_of(data)
     except NotAStateError as error:
         return StateInfo(name, None, "", len(data), md5, lock, error.what)
-    return StateInfo(name, marks.serial, marks.lineage, len(data), md5, lock)
+    return StateInfo(name, header.serial, header.lineage, len(data), md5, lock)
 
 
 def md5_of(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
-def check_successor(current: bytes | None, data: bytes, state: str, *, force: bool) -> Marks:
+def check_successor(current: bytes | None, data: bytes, state: str, *, force: bool) -> StateHeader:
     """The rules of the state server, for backends without rules."""
-    marks = marks_of(data)
+    header = header_of(data)
     if current is None or force:
-        return marks
+        return header
     try:
-        before = marks_of(current)
+        before = header_of(current)
     except NotAStateError:  # a restore may replace a corrupt state
-        return marks
-    if before.lineage != marks.lineage or marks.serial < before.serial:
+        return header
+    if before.lineage != header.lineage or header.serial < before.serial:
         raise ConflictError(
             f"the stored state has serial {before.serial} and lineage {before.lineage}, "
-            f"the new one serial {marks.serial} and lineage {marks.lineage}",
+            f"the new one serial {header.serial} and lineage {header.lineage}",
             where=state,
             hint="check that it is the right file; to overwrite the state, use --force",
         )
-    return marks
+    return header
 
 
 def held_error(state: str, lock: Mapping[str, Any]) -> ConflictError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
 from talops.statestore.backends.interface import held_error, md5_of
-from talops.statestore.documents import marks_of
+from talops.statestore.documents import header_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ async def migrate(
                 hint="wait until no apply is running, then run the same command again",
             )
     return [
-        Moved(name, marks_of(data).serial, md5_of(data), await source.retire(name))
+        Moved(name, header_of(data).serial, md5_of(data), await source.retire(name))
         for name, data in copied
     ]
 

@@ -13,10 +13,10 @@ from talops.statestore.model import (
     AuditEntry,
     Lock,
     Outcome,
+    OutcomeKind,
     Standing,
     Stored,
     Summary,
-    Verdict,
     Version,
 )
 from talops.statestore.postgres import statements as sql
@@ -56,8 +56,8 @@ class PostgresStore:
 
     async def lock(self, state: str, wanted: Lock) -> Outcome:
         outcome = await self._change(state, sql.LOCK, wanted.id, wanted.info)
-        if outcome.verdict is Verdict.DONE:
-            return Outcome(Verdict.DONE, wanted, outcome.current)
+        if outcome.kind is OutcomeKind.DONE:
+            return Outcome(OutcomeKind.DONE, wanted, outcome.current)
         return outcome
 
     async def unlock(
@@ -88,7 +88,7 @@ class PostgresStore:
     async def rollback(self, state: str, number: int, draft: Draft) -> Outcome:
         values = (draft.actor.who, draft.actor.origin, draft.at, draft.lock_id, draft.note)
         rows = await self._fetch(sql.ROLLBACK, state, number, *values)
-        return _outcome(rows[0]) if rows else Outcome(Verdict.ABSENT)
+        return _outcome(rows[0]) if rows else Outcome(OutcomeKind.ABSENT)
 
     async def delete(self, state: str, actor: Actor, at: float) -> Outcome:
         return await self._change(state, sql.DELETE, at, actor.who, actor.origin)
@@ -184,9 +184,9 @@ async def _keep_session(_: Any) -> None:
 
 
 def _outcome(row: Any) -> Outcome:
-    lock_id, lock_info, verdict, current, serial, lineage, md5 = row
+    lock_id, lock_info, kind, current, serial, lineage, md5 = row
     standing = None if current is None else Standing(current, serial, lineage, md5)
-    return Outcome(Verdict(verdict), Lock(lock_id, lock_info) if lock_id else None, standing)
+    return Outcome(OutcomeKind(kind), Lock(lock_id, lock_info) if lock_id else None, standing)
 
 
 def _summary(row: Any) -> Summary:

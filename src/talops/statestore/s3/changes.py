@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.statestore import rules
-from talops.statestore.model import AuditEntry, Outcome, Verdict
+from talops.statestore.model import AuditEntry, Outcome, OutcomeKind
 from talops.statestore.s3.heads import Document
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ Judged = tuple[Outcome, Document | None]
 
 def lock(document: Document, wanted: Lock) -> Judged:
     outcome = rules.lock(document.head, wanted)
-    if outcome.verdict is not Verdict.DONE:
+    if outcome.kind is not OutcomeKind.DONE:
         return outcome, None
     return outcome, replace(document, head=replace(document.head, lock=wanted))
 
@@ -25,7 +25,7 @@ def lock(document: Document, wanted: Lock) -> Judged:
 def unlock(document: Document, lock_id: str | None, entry: AuditEntry | None) -> Judged:
     outcome = rules.unlock(document.head, lock_id)
     held = document.head.lock
-    if outcome.verdict is not Verdict.DONE or held is None:
+    if outcome.kind is not OutcomeKind.DONE or held is None:
         return outcome, None
     released = rules.release(document.head.released, held.id)
     after = replace(document, head=replace(document.head, lock=None, released=released))
@@ -36,7 +36,7 @@ def unlock(document: Document, lock_id: str | None, entry: AuditEntry | None) ->
 
 def write(document: Document, state: str, draft: Draft, action: str = "forced-write") -> Judged:
     outcome = rules.write(document.head, draft)
-    if outcome.verdict is not Verdict.DONE or outcome.current is None:
+    if outcome.kind is not OutcomeKind.DONE or outcome.current is None:
         return outcome, None
     version = draft.numbered(outcome.current.number)
     head = replace(document.head, number=version.number, current=version)
@@ -52,13 +52,13 @@ def write(document: Document, state: str, draft: Draft, action: str = "forced-wr
 def rollback(document: Document, state: str, number: int, draft: Draft) -> Judged:
     old = next((v for v in document.versions if v.number == number), None)
     if old is None:
-        return Outcome(Verdict.ABSENT), None
+        return Outcome(OutcomeKind.ABSENT), None
     return write(document, state, draft.copying(old), "rollback")
 
 
 def delete(document: Document, state: str, actor: Actor, at: float) -> Judged:
     outcome = rules.delete(document.head)
-    if outcome.verdict is not Verdict.DONE or outcome.current is None:
+    if outcome.kind is not OutcomeKind.DONE or outcome.current is None:
         return outcome, None
     detail = f"version {outcome.current.number}, serial {outcome.current.serial}"
     after = replace(document, head=replace(document.head, current=None))
@@ -72,7 +72,7 @@ def rewrap(document: Document, number: int, sealed_key: str) -> Judged:
     current = document.head.current
     newest = next((v for v in versions if current and v.number == current.number), None)
     after = replace(document, head=replace(document.head, current=newest), versions=versions)
-    return Outcome(Verdict.DONE), after
+    return Outcome(OutcomeKind.DONE), after
 
 
 def prune(document: Document, keep: Retention, now: float) -> tuple[int, Document | None]:

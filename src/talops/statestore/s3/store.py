@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
 from talops.statestore.cache import BlobCache, spool
-from talops.statestore.model import Outcome, Stored, Summary, Verdict
+from talops.statestore.model import Outcome, OutcomeKind, Stored, Summary
 from talops.statestore.s3 import changes
 from talops.statestore.s3.heads import Heads
 from talops.statestore.store import ORPHAN_AGE
@@ -114,7 +114,7 @@ class S3Store:
         def change(document: Document) -> tuple[Outcome, Document | None]:
             nonlocal count
             count, after = changes.prune(document, keep, now)
-            return Outcome(Verdict.DONE), after
+            return Outcome(OutcomeKind.DONE), after
 
         await self._heads.swap(state, change)
         return count

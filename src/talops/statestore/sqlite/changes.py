@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from talops.statestore import rules
-from talops.statestore.model import AuditEntry, Head, Outcome, Verdict, Version
+from talops.statestore.model import AuditEntry, Head, Outcome, OutcomeKind, Version
 from talops.statestore.sqlite.schema import NUMBERED_QUERY, VERSION_COLUMNS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _AUDIT = "INSERT INTO audit (at, who, origin, action, state, detail) VALUES (?, 
 def lock(db: Ledger, state: str, wanted: Lock) -> Outcome:
     before = db.head(state)
     outcome = rules.lock(before, wanted)
-    if outcome.verdict is Verdict.DONE:
+    if outcome.kind is OutcomeKind.DONE:
         db.execute(_LOCK, (state, wanted.id, wanted.info))
         db.remember(state, Head(wanted, before.released, before.number, before.current))
     return outcome
@@ -36,7 +36,7 @@ def lock(db: Ledger, state: str, wanted: Lock) -> Outcome:
 def unlock(db: Ledger, state: str, lock_id: str | None, entry: AuditEntry | None) -> Outcome:
     before = db.head(state)
     outcome = rules.unlock(before, lock_id)
-    if outcome.verdict is Verdict.DONE and before.lock:
+    if outcome.kind is OutcomeKind.DONE and before.lock:
         released = rules.release(before.released, before.lock.id)
         db.execute(_UNLOCK, (" ".join(released), state))
         db.remember(state, Head(None, released, before.number, before.current))
@@ -47,7 +47,7 @@ def unlock(db: Ledger, state: str, lock_id: str | None, entry: AuditEntry | None
 
 def write(db: Ledger, state: str, draft: Draft) -> Outcome:
     outcome = rules.write(db.head(state), draft)
-    if outcome.verdict is Verdict.DONE and outcome.current:
+    if outcome.kind is OutcomeKind.DONE and outcome.current:
         version = draft.numbered(outcome.current.number)
         _insert(db, state, version, None if draft.blob else draft.body)
         if draft.force:
@@ -58,10 +58,10 @@ def write(db: Ledger, state: str, draft: Draft) -> Outcome:
 def rollback(db: Ledger, state: str, number: int, draft: Draft) -> Outcome:
     found = db.execute(NUMBERED_QUERY, (state, number)).fetchone()
     if found is None:
-        return Outcome(Verdict.ABSENT)
+        return Outcome(OutcomeKind.ABSENT)
     copy = draft.copying(Version(*found[1:]))
     outcome = rules.write(db.head(state), copy)
-    if outcome.verdict is Verdict.DONE and outcome.current:
+    if outcome.kind is OutcomeKind.DONE and outcome.current:
         _insert(db, state, copy.numbered(outcome.current.number), found[0])
         record(db, _entry(draft.actor, draft.at, "rollback", state, outcome.current))
     return outcome
@@ -70,7 +70,7 @@ def rollback(db: Ledger, state: str, number: int, draft: Draft) -> Outcome:
 def delete(db: Ledger, state: str, actor: Actor, at: float) -> Outcome:
     before = db.head(state)
     outcome = rules.delete(before)
-    if outcome.verdict is Verdict.DONE and outcome.current:
+    if outcome.kind is OutcomeKind.DONE and outcome.current:
         db.execute("UPDATE state SET current = NULL WHERE name = ?", (state,))
         db.remember(state, Head(before.lock, before.released, before.number, None))
         record(db, _entry(actor, at, "delete", state, outcome.current))

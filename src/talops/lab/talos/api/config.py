@@ -14,7 +14,7 @@ from talops.lab.talos.cluster.control_plane import Bootstrap
 from talops.lab.talos.config.changes import difference, needs_reboot, same
 from talops.lab.talos.config.decoding import BadConfigError, decode
 from talops.lab.talos.config.validation import validate
-from talops.lab.talos.machine.failures import Wish
+from talops.lab.talos.machine.failures import NextAction
 from talops.lab.talos.rbac import ADMIN
 from talops.talos.wire import machine_pb2
 
@@ -159,7 +159,7 @@ async def _put_to_use(
         _switch(node, config)
     if mode == _Request.REBOOT:
         node.reboots_for_config = True
-        asyncio.get_running_loop().call_later(0.05, node.ask, Wish("reboot"))
+        asyncio.get_running_loop().call_later(0.05, node.ask, NextAction("reboot"))
 
 
 def _switch(node: Node, config: MachineConfig) -> None:

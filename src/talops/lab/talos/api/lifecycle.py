@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.lab.talos.api.power import pullable
 from talops.lab.talos.call import Api
-from talops.lab.talos.machine.life import stage_upgrade
+from talops.lab.talos.machine.life_cycle import stage_upgrade
 from talops.talos.wire import image_pb2, lifecycle_pb2
 
 if TYPE_CHECKING:

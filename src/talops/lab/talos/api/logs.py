@@ -11,7 +11,7 @@ from grpclib.exceptions import GRPCError
 
 from talops.lab.talos import pods
 from talops.lab.talos.call import Api
-from talops.lab.talos.feed import Feed
+from talops.lab.talos.event_buffer import EventBuffer
 from talops.talos.wire import common_pb2, machine_pb2
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ class LogsApi(Api):
             raise GRPCError(Status.UNKNOWN, f'log "{service}" was not registered')
         for written in self._of_program(service, request.tail_lines):
             yield common_pb2.Data(bytes=written)
-        feed = journal.logs.setdefault(service, Feed(_LINES))
+        buffer = journal.logs.setdefault(service, EventBuffer(_LINES))
         if request.follow:
-            async for line in feed.follow(request.tail_lines):
+            async for line in buffer.follow(request.tail_lines):
                 yield common_pb2.Data(bytes=line.encode())
         else:
-            for line in feed.items(request.tail_lines):
+            for line in buffer.items(request.tail_lines):
                 yield common_pb2.Data(bytes=line.encode())
 
     def _of_container(self, wanted: str, tail: int) -> list[bytes]:
@@ -79,9 +79,9 @@ class LogsApi(Api):
 
     async def events(self, request: machine_pb2.EventsRequest) -> AsyncIterator[machine_pb2.Event]:
         yield machine_pb2.Event(data=AnyMessage(), actor_id=request.with_actor_id)
-        feed = self.node.journal.events
-        past = _tail(feed.items(), request)
-        async for _, event in feed.follow(past):
+        buffer = self.node.journal.events
+        past = _tail(buffer.items(), request)
+        async for _, event in buffer.follow(past):
             if not request.with_actor_id or event.actor_id == request.with_actor_id:
                 yield event
 

@@ -11,9 +11,9 @@ from grpclib.exceptions import GRPCError
 
 from talops.errors import TalopsError
 from talops.lab.talos.call import Api
-from talops.lab.talos.machine.failures import Wish
+from talops.lab.talos.machine.failures import NextAction
 from talops.lab.talos.machine.image import Image, installer_image
-from talops.lab.talos.machine.life import stage_upgrade
+from talops.lab.talos.machine.life_cycle import stage_upgrade
 from talops.talos.wire import machine_pb2
 
 if TYPE_CHECKING:
@@ -31,17 +31,17 @@ class PowerApi(Api):
 
     SERVICE = "machine.MachineService"
 
-    def _ask(self, wish: Wish) -> str:
-        asyncio.get_running_loop().call_later(_ANSWER_FIRST, self.node.ask, wish)
-        return wish.actor
+    def _ask(self, action: NextAction) -> str:
+        asyncio.get_running_loop().call_later(_ANSWER_FIRST, self.node.ask, action)
+        return action.actor
 
     async def reboot(self, request: machine_pb2.RebootRequest) -> machine_pb2.Reboot:
         force = request.mode != machine_pb2.RebootRequest.DEFAULT
-        actor = self._ask(Wish("reboot", self.new_actor(), force=force))
+        actor = self._ask(NextAction("reboot", self.new_actor(), force=force))
         return machine_pb2.Reboot(actor_id=actor)
 
     async def shutdown(self, request: machine_pb2.ShutdownRequest) -> machine_pb2.Shutdown:
-        actor = self._ask(Wish("shutdown", self.new_actor(), force=request.force))
+        actor = self._ask(NextAction("shutdown", self.new_actor(), force=request.force))
         return machine_pb2.Shutdown(actor_id=actor)
 
     async def reset(self, request: machine_pb2.ResetRequest) -> machine_pb2.Reset:
@@ -56,7 +56,7 @@ class PowerApi(Api):
             if disk not in known:
                 text = f"reset user disk failed: device {disk} wasn't found"
                 raise GRPCError(Status.UNKNOWN, text)
-        wish = Wish(
+        action = NextAction(
             "reset",
             self.new_actor(),
             graceful=request.graceful,
@@ -64,7 +64,7 @@ class PowerApi(Api):
             partitions=labels,
             system_disk=request.mode != machine_pb2.ResetRequest.USER_DISKS,
         )
-        return machine_pb2.Reset(actor_id=self._ask(wish))
+        return machine_pb2.Reset(actor_id=self._ask(action))
 
     async def rollback(self, _: machine_pb2.RollbackRequest) -> machine_pb2.Rollback:
         installation = self.node.store.installation()
@@ -74,7 +74,7 @@ class PowerApi(Api):
             installation, version=installation.previous, previous=installation.version
         )
         self.node.store.save(swapped)
-        self._ask(Wish("reboot", self.new_actor()))
+        self._ask(NextAction("reboot", self.new_actor()))
         return machine_pb2.Rollback()
 
     async def upgrade(self, request: machine_pb2.UpgradeRequest) -> machine_pb2.Upgrade:
@@ -88,9 +88,9 @@ class PowerApi(Api):
         actor = self.new_actor()
         if request.stage:
             stage_upgrade(node, request.image)
-            self._ask(Wish("reboot", actor))
+            self._ask(NextAction("reboot", actor))
         else:
-            self._ask(Wish("upgrade", actor, image=image))
+            self._ask(NextAction("upgrade", actor, image=image))
         return machine_pb2.Upgrade(ack="Upgrade request received", actor_id=actor)
 
     async def meta_write(self, request: machine_pb2.MetaWriteRequest) -> machine_pb2.MetaWrite:

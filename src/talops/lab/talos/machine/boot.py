@@ -9,7 +9,7 @@ from talops.lab.talos.config.decoding import BadConfigError, decode
 from talops.lab.talos.config.document import link_addresses
 from talops.lab.talos.machine import services
 from talops.lab.talos.machine.disks import choose
-from talops.lab.talos.machine.failures import SequenceFailedError, Wish
+from talops.lab.talos.machine.failures import NextAction, SequenceFailedError
 from talops.lab.talos.machine.image import Image, boot_image, installer_image
 from talops.lab.talos.machine.phases import phase
 from talops.lab.talos.machine.settings import dhcp_reservations
@@ -108,7 +108,7 @@ class Boot:
         node.store.save_config(node.config.raw)
         node.journal.kmsg(f"install of {image.version} successful")
         node.journal.sequence("install", start=False)
-        node.ask(Wish("reboot", force=True))
+        node.ask(NextAction("reboot", force=True))
 
     def _install_to_disk(self) -> Image:
         node = self._node

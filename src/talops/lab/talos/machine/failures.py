@@ -23,7 +23,7 @@ class CrashedError(Exception):
 
 
 @dataclass(frozen=True)
-class Wish:
+class NextAction:
     """The next action requested from the node."""
 
     kind: str  # reboot, shutdown, reset, upgrade

@@ -11,7 +11,7 @@ from talops.files import make_private_directory
 from talops.lab.kubernetes.kubelet import mark_unknown
 from talops.lab.talos.cluster.fabric import Fabric
 from talops.lab.talos.machine.faults import FaultBook
-from talops.lab.talos.machine.life import Life
+from talops.lab.talos.machine.life_cycle import LifeCycle
 from talops.lab.talos.machine.node import Node
 from talops.lab.talos.machine.store import MachineStore, machine_directory
 
@@ -38,7 +38,7 @@ class TalosHost:
         self.fabric = Fabric()
         self.faults = FaultBook(settings.directory / "faults", rules)
         self.power = power  # set later where the two halves of a lab need each other
-        self._lives: dict[str, Life] = {}
+        self._cycles: dict[str, LifeCycle] = {}
         self._absent: dict[tuple[str, str], float] = {}
         self._marked: dict[tuple[str, str], float] = {}
         self._ticker: asyncio.Task[None] | None = None
@@ -46,23 +46,23 @@ class TalosHost:
 
     async def power_on(self, machine: Machine) -> None:
         """A running machine stays unchanged."""
-        if machine.uuid in self._lives and self._lives[machine.uuid].alive:
+        if machine.uuid in self._cycles and self._cycles[machine.uuid].alive:
             return
         node = Node(machine, self.settings, self.fabric, self.faults)
-        life = Life(node, self.power)
-        node.ask = life.ask
+        cycle = LifeCycle(node, self.power)
+        node.ask = cycle.ask
         self.fabric.add(node)
-        self._lives[machine.uuid] = life
-        life.start()
+        self._cycles[machine.uuid] = cycle
+        cycle.start()
         if self._ticker is None:
             self._ticker = asyncio.create_task(self._tick_forever())
 
     async def power_off(self, uuid: str, *, graceful: bool) -> None:
-        life = self._lives.pop(uuid, None)
-        if life is None:
+        cycle = self._cycles.pop(uuid, None)
+        if cycle is None:
             return
         self._note_absence(uuid)
-        await life.stop(graceful=graceful)
+        await cycle.stop(graceful=graceful)
         self.fabric.remove(uuid)
 
     async def destroy(self, uuid: str) -> None:
@@ -78,8 +78,8 @@ class TalosHost:
             self._ticker.cancel()
             await asyncio.gather(self._ticker, return_exceptions=True)
             self._ticker = None
-        await asyncio.gather(*(life.stop(graceful=False) for life in self._lives.values()))
-        self._lives.clear()
+        await asyncio.gather(*(cycle.stop(graceful=False) for cycle in self._cycles.values()))
+        self._cycles.clear()
         await self.fabric.close()
 
     def node(self, name: str) -> Node | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from google.protobuf.any_pb2 import Any as AnyMessage
 
-from talops.lab.talos.feed import Feed
+from talops.lab.talos.event_buffer import EventBuffer
 from talops.talos.wire import common_pb2, machine_pb2
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ class Journal:
 
     def __init__(self) -> None:
         self._born = time.monotonic()
-        self.kernel: Feed[str] = Feed(_LINES)
-        self.events: Feed[tuple[float, machine_pb2.Event]] = Feed(_EVENTS)
+        self.kernel: EventBuffer[str] = EventBuffer(_LINES)
+        self.events: EventBuffer[tuple[float, machine_pb2.Event]] = EventBuffer(_EVENTS)
         # Parts of machined that are not services have logs from the start.
-        self.logs: dict[str, Feed[str]] = {name: Feed(_LINES) for name in _PARTS}
+        self.logs: dict[str, EventBuffer[str]] = {name: EventBuffer(_LINES) for name in _PARTS}
 
     def kmsg(self, text: str) -> None:
         stamp = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -37,7 +37,7 @@ class Journal:
 
     def log(self, service: str, text: str) -> None:
         stamp = dt.datetime.now(dt.UTC).strftime("%Y/%m/%d %H:%M:%S.%f")
-        self.logs.setdefault(service, Feed(_LINES)).add(f"{stamp} {text}\n")
+        self.logs.setdefault(service, EventBuffer(_LINES)).add(f"{stamp} {text}\n")
 
     def event(self, payload: Message, actor: str = "") -> None:
         """Ids sort by time, because clients continue after the last one that they saw."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from talops.lab.machine import Machine
     from talops.lab.talos.cluster.fabric import Fabric
     from talops.lab.talos.config.document import MachineConfig
-    from talops.lab.talos.machine.failures import Wish
+    from talops.lab.talos.machine.failures import NextAction
     from talops.lab.talos.machine.faults import FaultBook, Faults
     from talops.lab.talos.machine.settings import LabSettings
 
@@ -65,7 +65,7 @@ class Node:
         self.rollback: asyncio.TimerHandle | None = None
         # The certificates that this boot created for its own programs, by purpose.
         self.certificates: dict[str, KeyPair] = {}
-        self.ask: Callable[[Wish], bool] = lambda _: False
+        self.ask: Callable[[NextAction], bool] = lambda _: False
         self._publishing = False
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -66,7 +66,7 @@ async def no_wait(_: Batch) -> None:
 
 
 @dataclass(frozen=True)
-class Conduct:
+class ApplyOptions:
     """How to apply: `read_disks`, `find_lost`, `in_the_way` and `identify` read the real VMs,
     `healthy` waits for them, and `guard` asks etcd.
     """

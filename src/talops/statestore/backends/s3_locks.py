@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import ConflictError
-from talops.statestore.backends.marks import TRIES
+from talops.statestore.backends.locks import TRIES
 from talops.statestore.backends.s3 import LOCK_SUFFIX, S3Backend
 from talops.statestore.s3.bucket import ChangedError
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class S3Marks(S3Backend):
+class S3Locks(S3Backend):
     """One object, created only if it does not exist, like the lock files of the tools."""
 
-    async def take(self, name: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
+    async def acquire(self, name: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
         for _ in range(TRIES):
             with contextlib.suppress(ChangedError):
                 await self._bucket.swap(_key(name), json.dumps(document).encode(), None)
@@ -28,7 +28,7 @@ class S3Marks(S3Backend):
                 return None if found.get("ID") == document["ID"] else found
         raise ConflictError("the lock changes its holder too often", where=_key(name))
 
-    async def drop(self, name: str, lock_id: str) -> None:
+    async def release(self, name: str, lock_id: str) -> None:
         found = await self._lock(name)
         if found and found.get("ID") == lock_id:
             await self._bucket.delete([_key(name)])

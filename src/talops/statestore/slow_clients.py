@@ -23,7 +23,7 @@ _TOO_MUCH = (
 )
 
 
-class PatientProtocol(HttpToolsProtocol):
+class SlowClientProtocol(HttpToolsProtocol):
     """Track the time and size of the current request; a watchdog checks it periodically."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
@@ -63,7 +63,7 @@ class PatientProtocol(HttpToolsProtocol):
         self.blocked_since = None
         super().resume_writing()
 
-    def lost_patience(self, now: float) -> bool:
+    def too_slow(self, now: float) -> bool:
         if self.blocked_since is not None and now - self.blocked_since > READER_SECONDS:
             return True
         if self.since is None:
@@ -84,5 +84,5 @@ async def watch(state: ServerState, interval: float = 1.0) -> None:
         now = time.monotonic()
         connections: list[Any] = list(state.connections)
         for connection in connections:
-            if isinstance(connection, PatientProtocol) and connection.lost_patience(now):
+            if isinstance(connection, SlowClientProtocol) and connection.too_slow(now):
                 connection.transport.abort()

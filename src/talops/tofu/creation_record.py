@@ -41,7 +41,7 @@ class Entry:
         return {"stage": self.stage, "since": self.since.isoformat(timespec="seconds")}
 
 
-class Diary:
+class CreationRecord:
     """Addresses and their state: `creating`, or `adopted` (imported while incomplete)."""
 
     def __init__(self, path: Path, now: Callable[[], datetime] = _now) -> None:

@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from talops.lab.talos.machine.boot import Boot, record_installation
-from talops.lab.talos.machine.failures import CrashedError, SequenceFailedError, Wish
+from talops.lab.talos.machine.failures import CrashedError, NextAction, SequenceFailedError
 from talops.lab.talos.machine.phases import phase
 from talops.lab.talos.machine.stages import Stage
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _LAST_WORDS = 0.05
 
 
-class Life:
+class LifeCycle:
     """Runs one node from power-on to power-off."""
 
     def __init__(self, node: Node, power: MachinePower | None) -> None:
         self._node = node
         self._power = power
         self._task: asyncio.Task[None] | None = None
-        self._wish: asyncio.Future[Wish] | None = None
+        self._action: asyncio.Future[NextAction] | None = None
 
     @property
     def alive(self) -> bool:
@@ -37,11 +37,11 @@ class Life:
         self._task = asyncio.create_task(self._run(), name=f"node {self._node.machine.name}")
         self._task.add_done_callback(_complain)
 
-    def ask(self, wish: Wish) -> bool:
+    def ask(self, action: NextAction) -> bool:
         """False if another action is already in progress."""
-        if self._wish is None or self._wish.done():
+        if self._action is None or self._action.done():
             return False
-        self._wish.set_result(wish)
+        self._action.set_result(action)
         return True
 
     async def stop(self, *, graceful: bool) -> None:
@@ -59,8 +59,8 @@ class Life:
         node = self._node
         while True:
             try:
-                wish = await self._up()
-                again = await self._fulfil(wish)
+                action = await self._up()
+                again = await self._carry_out(action)
             except CrashedError as crash:
                 node.journal.kmsg(f"kernel panic: {crash}")
                 await self._halt(grace=0.0)
@@ -79,22 +79,22 @@ class Life:
     def _timing(self, seconds: float) -> float:
         return self._node.settings.timing.of(seconds)
 
-    async def _up(self) -> Wish:
+    async def _up(self) -> NextAction:
         """Boot, and run until a request ends it."""
-        wish: asyncio.Future[Wish] = asyncio.get_running_loop().create_future()
-        self._wish = wish
+        action: asyncio.Future[NextAction] = asyncio.get_running_loop().create_future()
+        self._action = action
         boot = asyncio.create_task(Boot(self._node).run())
-        both: set[asyncio.Future[Any]] = {boot, wish}
+        both: set[asyncio.Future[Any]] = {boot, action}
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             if boot.done():
                 boot.result()
-            return await wish
+            return await action
         finally:
             boot.cancel()
             await asyncio.gather(boot, return_exceptions=True)
 
-    async def _fulfil(self, wish: Wish) -> bool:
+    async def _carry_out(self, action: NextAction) -> bool:
         """Whether the node boots again afterwards."""
         node = self._node
         stage = {
@@ -102,37 +102,37 @@ class Life:
             "shutdown": Stage.SHUTTING_DOWN,
             "reset": Stage.RESETTING,
             "upgrade": Stage.UPGRADING,
-        }[wish.kind]
-        node.journal.sequence(wish.kind, start=True, actor=wish.actor)
+        }[action.kind]
+        node.journal.sequence(action.kind, start=True, actor=action.actor)
         node.enter(stage)
-        if wish.kind == "reset":
-            await self._reset(wish)
-        if wish.kind == "upgrade" and wish.image is not None:
+        if action.kind == "reset":
+            await self._reset(action)
+        if action.kind == "upgrade" and action.image is not None:
             async with phase(node, "upgrade", node.settings.timing.install):
-                record_installation(node, wish.image)
-        grace = 0.0 if wish.force else 5.0
+                record_installation(node, action.image)
+        grace = 0.0 if action.force else 5.0
         async with phase(node, "stop", node.settings.timing.stop):
-            node.journal.task("stopAllServices", actor=wish.actor)
-            node.journal.sequence(wish.kind, start=False, actor=wish.actor)
+            node.journal.task("stopAllServices", actor=action.actor)
+            node.journal.sequence(action.kind, start=False, actor=action.actor)
             await asyncio.sleep(_LAST_WORDS)
             await self._halt(grace=grace)
-        return wish.kind in {"reboot", "upgrade"} or (wish.kind == "reset" and wish.reboot)
+        return action.kind in {"reboot", "upgrade"} or (action.kind == "reset" and action.reboot)
 
-    async def _reset(self, wish: Wish) -> None:
+    async def _reset(self, action: NextAction) -> None:
         node, store = self._node, self._node.store
         async with phase(node, "reset"):
-            if wish.graceful and node.config is not None and node.config.control_plane:
+            if action.graceful and node.config is not None and node.config.control_plane:
                 await node.control_plane.leave()
             await node.control_plane.stop(grace=5.0)
             node.withdraw()
-            if wish.partitions:
-                if "STATE" in wish.partitions:
+            if action.partitions:
+                if "STATE" in action.partitions:
                     store.wipe_state()
-                if "ETCD" in wish.partitions:
+                if "ETCD" in action.partitions:
                     store.wipe_etcd()
-                if "EPHEMERAL" in wish.partitions:
+                if "EPHEMERAL" in action.partitions:
                     store.wipe_ephemeral()
-            elif wish.system_disk:
+            elif action.system_disk:
                 store.wipe_disk()
 
     async def _halt(self, *, grace: float) -> None:

@@ -55,7 +55,7 @@ KILLED = -9
 
 
 @dataclass(frozen=True)
-class Place:
+class CrashSite:
     """Where one process lives: a repository, a TMPDIR and a PATH of its own."""
 
     root: Path

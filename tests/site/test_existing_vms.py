@@ -1,4 +1,4 @@
-"""The disks that a VM really has."""
+"""What Proxmox says of the VMs of a plan."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import pytest
 from tests.tofu.world import node
 
 from talops.errors import DeniedError, UnreachableError
+from talops.proxmox.client import Access, Token
+from talops.proxmox.vm_configs import disk_slots
 from talops.redaction import Secret
-from talops.tofu.attached import Access, disk_slots, find_lost, lost_vms, read_attached
+from talops.site.existing_vms import find_lost, lost_vms, read_attached
+from talops.site.layer_access import proxmox_access
 from talops.tofu.plan import VM, Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+RIGHT = Token("u@pve!t", Secret("right"))
 CONFIG = {
     "scsi0": "local-lvm:vm-101-disk-1,size=40G",
     "scsi4": "ceph:vm-9999-pvc-1,size=10G",
@@ -81,33 +85,55 @@ def test_slots() -> None:
 
 async def test_read(proxmox: str) -> None:
     """A VM is looked up where it is now; one that Proxmox does not show stays unknown."""
-    access = Access(proxmox, token=Secret("u@pve!t=right"))
+    access = Access(proxmox, RIGHT)
     found = await read_attached(access, [change(101), change(102), change(104)])
     assert found == {101: frozenset({"scsi0", "scsi4", "virtio1"})}
 
 
 async def test_a_lost_vm_is_known_by_its_config(proxmox: str) -> None:
     """The list need not have its name yet; one that is gone by then is nobody's."""
-    access = Access(proxmox, token=Secret("u@pve!t=right"))
+    access = Access(proxmox, RIGHT)
     assert await find_lost(access, [change(103), change(104)]) == {"vm.103": "pve2/103"}
 
 
 async def test_denied_is_not_empty(proxmox: str) -> None:
     """A token that may not look is an error, not a VM without disks."""
     with pytest.raises(DeniedError):
-        await read_attached(Access(proxmox, token=Secret("u@pve!t=wrong")), [change(101)])
+        await read_attached(Access(proxmox, Token("u@pve!t", Secret("wrong"))), [change(101)])
+
+
+async def test_a_login_is_necessary(proxmox: str) -> None:
+    """Without credentials a VM is not one without disks, and nobody is asked."""
+    access = proxmox_access({"PROXMOX_VE_ENDPOINT": proxmox})
+    assert access is not None
+    with pytest.raises(DeniedError, match="no credentials"):
+        await read_attached(access, [change(101)])
+
+
+def test_the_login_of_the_provider() -> None:
+    """A token is used before a password; half a password is none."""
+    given = {"PROXMOX_VE_ENDPOINT": "https://pve:8006", "PROXMOX_VE_USERNAME": "u@pam"}
+    assert proxmox_access({}) is None
+    assert (found := proxmox_access(given))
+    assert found.login is None
+    given["PROXMOX_VE_PASSWORD"] = "p"
+    assert (found := proxmox_access(given))
+    assert found.who == "u@pam"
+    given["PROXMOX_VE_API_TOKEN"] = "u@pve!t=value=with="
+    assert (found := proxmox_access(given))
+    assert found.login == Token("u@pve!t", Secret("value=with="))
 
 
 async def test_unreachable_is_not_empty() -> None:
     """A Proxmox that does not answer is an error, not a VM without disks."""
     with pytest.raises(UnreachableError):
-        await read_attached(Access("http://127.0.0.1:9"), [change(101)])
+        await read_attached(Access("http://127.0.0.1:9", RIGHT), [change(101)])
 
 
 async def test_nothing_to_ask() -> None:
     """A plan that only creates asks nobody."""
     fresh = Change("vm.1", VM, ("create",), {}, node("w-1"), {}, ({}, {}))
-    assert await read_attached(Access("http://127.0.0.1:9"), [fresh]) == {}
+    assert await read_attached(Access("http://127.0.0.1:9", RIGHT), [fresh]) == {}
 
 
 @pytest.mark.parametrize(

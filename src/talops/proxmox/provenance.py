@@ -13,7 +13,7 @@ _LINE = re.compile(
 
 
 @dataclass(frozen=True)
-class Mark:
+class Provenance:
     version: str
     schematic: str
     platform: str
@@ -28,12 +28,12 @@ class Mark:
         )
 
 
-def read_mark(description: str) -> Mark | None:
+def read_provenance(description: str) -> Provenance | None:
     """None: talops did not create it."""
     found = _LINE.search(description)
     if not found:
         return None
-    return Mark(
+    return Provenance(
         version=found["version"],
         schematic=found["schematic"],
         platform=found["platform"],

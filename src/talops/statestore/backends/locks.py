@@ -24,25 +24,25 @@ class NotOfferedError(Exception):
     """A different server without a lock at this address."""
 
 
-class Marks(Protocol):
+class NamedLocks(Protocol):
     @property
     def place(self) -> str: ...
 
-    async def take(self, name: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
+    async def acquire(self, name: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
         """None if it was acquired, otherwise the document of the holder."""
         ...
 
-    async def drop(self, name: str, lock_id: str) -> None:
+    async def release(self, name: str, lock_id: str) -> None:
         """Release it; nothing happens if another holder has it."""
         ...
 
     async def close(self) -> None: ...
 
 
-class HttpMarks(HttpBackend):
+class HttpLocks(HttpBackend):
     """LOCK and UNLOCK, as the tools use them."""
 
-    async def take(self, name: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
+    async def acquire(self, name: str, document: Mapping[str, Any]) -> dict[str, Any] | None:
         address, body = self._state(name), json.dumps(document).encode()
         for _ in range(TRIES):
             try:
@@ -56,7 +56,7 @@ class HttpMarks(HttpBackend):
                 return None
         raise ConflictError("the lock changes its holder too often", where=address)
 
-    async def drop(self, name: str, lock_id: str) -> None:
+    async def release(self, name: str, lock_id: str) -> None:
         # With an Operation: an unlock by the holder, not a forced one.
         body = json.dumps({"ID": lock_id, "Operation": "talops"}).encode()
         with contextlib.suppress(ConflictError):

@@ -22,7 +22,7 @@ from talops.lab.proxmox.access.rights import acl_key
 from talops.lab.spec import STORAGES, HypervisorSpec, LabSpec, NodeSpec, StorageSpec
 from talops.proxmox import template_build
 from talops.proxmox.client import Access, Client, Token
-from talops.proxmox.prepare import Asked, do, plan
+from talops.proxmox.prepare import PrepareOptions, do, plan
 from talops.proxmox.prepare import look as survey
 from talops.proxmox.rights import grants, needs, roles
 from talops.redaction import Secret
@@ -30,7 +30,7 @@ from talops.render.tree import render
 from talops.site.host_wanted import wanted
 from talops.site.layer_access import layer_applier
 from talops.site.template_recipe import recipes
-from talops.tofu.conduct import Conduct
+from talops.tofu.apply_options import ApplyOptions
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Life:
 
     def _applier(self, layer: Any, policy: Policy, *, destroy: bool = False) -> Any:
         run = self.home.run
-        conduct = Conduct(policy, destroy=destroy, pauses=())
+        conduct = ApplyOptions(policy, destroy=destroy, pauses=())
         return layer_applier(run.root, run.engine(layer), run.variables(layer), conduct)
 
     async def build_template(self) -> None:
@@ -248,7 +248,7 @@ async def prepared(world: World, asked: Wanted) -> Secret:
     access = Access(details["hosts"][0]["endpoint"], login, ca_file=ca_file)
     made: Secret | None = None
     async with Client(access) as client:
-        order = Asked(asked)
+        order = PrepareOptions(asked)
         for step in plan(order, await survey(client, order)):
             made = await do(client, order, step) or made
     assert made

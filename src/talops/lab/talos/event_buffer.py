@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Feed(Generic[T]):
+class EventBuffer(Generic[T]):
     """Slow readers lose old items, so that memory stays bounded."""
 
     def __init__(self, limit: int) -> None:

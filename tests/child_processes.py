@@ -1,4 +1,4 @@
-"""Programs at the two ends of their lives: cancelled at the earliest moment, and gone or not."""
+"""Child processes: cancelled at the earliest moment, and ended or not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def cancel_at_birth(
+def cancel_at_start(
     monkeypatch: pytest.MonkeyPatch, ready: Path, task: Callable[[], asyncio.Task[Any]]
 ) -> None:
     """Asyncio has the child by then, not yet its pipes; `ready` is what the child writes."""
@@ -31,7 +31,7 @@ def cancel_at_birth(
     monkeypatch.setattr(subprocess, "Popen", popen)
 
 
-async def gone(pid: int, *, seconds: float = 5.0) -> bool:
+async def has_ended(pid: int, *, seconds: float = 5.0) -> bool:
     """Whether a program that was killed has ended; its new parent may take a moment."""
     for _ in range(round(seconds * 100)):
         if not _alive(pid):

@@ -71,7 +71,7 @@ class _CuttableServer(Server):
         return int(getattr(self._server, "_active_count", 0))
 
 
-class Door:
+class NodePort:
     """One listening socket per address, and the server that takes its connections."""
 
     def __init__(self) -> None:

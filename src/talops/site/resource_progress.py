@@ -32,7 +32,7 @@ def made_vm(event: Event) -> str | None:
     return node[1] if node else None
 
 
-class ResourceStory:
+class ResourceProgress:
     """Passes every event on, and tells those of resources in the pipeline's own words."""
 
     def __init__(self, report: Reporter) -> None:

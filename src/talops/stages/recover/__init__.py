@@ -1,1 +1,0 @@
-"""What `talops recover` does beside the stages of `up`: salvage, adopt, restore."""
