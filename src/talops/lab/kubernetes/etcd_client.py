@@ -81,11 +81,6 @@ class EtcdClient:
         found = reply.get("alarms", [])
         return [Alarm(int(a.get("memberID", 0)), a.get("alarm", "NONE")) for a in found]
 
-    async def raise_alarm(self, member_id: int, kind: str) -> None:
-        await self._call(
-            "maintenance/alarm", {"action": "ACTIVATE", "memberID": str(member_id), "alarm": kind}
-        )
-
     async def disarm(self) -> list[Alarm]:
         before = await self.alarms()
         for alarm in before:

@@ -99,10 +99,6 @@ class LogCalls:
         self._caller = caller
         self._stub = caller.machine_service
 
-    async def services_with_logs(self) -> list[str]:
-        got = await self._caller.one(self._stub.LogsContainers, Empty(), safe=True)
-        return list(got.ids)
-
     async def logs(
         self, service: str, *, follow: bool = False, tail: int = ALL_LINES, kubernetes: bool = False
     ) -> AsyncGenerator[bytes]:
