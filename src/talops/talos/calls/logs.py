@@ -6,8 +6,6 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from google.protobuf.empty_pb2 import Empty
-
 from talops.talos.answers import failure
 from talops.talos.wire import common_pb2, machine_pb2
 
