@@ -19,6 +19,7 @@ FOUNDATION = {
     "files",
     "generated",
     "layer",
+    "plural",
     "problems",
     "talosconfig",
 }

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
         (Change("a.tf", Action.REMOVE, "x\n", ""), "left over", True),
         (
             Change("a.tf", Action.UPDATE, "x\nz\n", "y\n"),
-            "of an earlier inventory: 2 lines too many, 1 missing",
+            "from an earlier inventory: 2 extra lines, 1 missing",
             True,
         ),
         (
             Change("a.tf", Action.UPDATE, "x\n", "y\n", edited=True),
-            "edited by hand: 1 lines too many, 1 missing",
+            "edited by hand: 1 extra line, 1 missing",
             False,
         ),
     ],
@@ -81,7 +81,7 @@ TAGS = Cause("tags", Effect.ONLINE, None, "['a']")
             ],
         ),
         (judged(Effect.ONLINE, TAGS), [("tags", "['a']", "nothing", "online", True)]),
-        (judged(Effect.RESTARTS), [("plan", "no change", "a change", "restarts", False)]),
+        (judged(Effect.RESTARTS), [("plan", "no changes", "changes", "restarts", False)]),
     ],
 )
 def test_plans(change: Judged, rows: list[tuple[object, ...]]) -> None:
@@ -95,7 +95,7 @@ def test_commands_name_what_they_may_replace() -> None:
     (row,) = proxmox.planned("02", [judged(Effect.REPLACES, Cause("node", Effect.REPLACES))])
     assert row.command == "talops infra apply-auto --layer 02 --allow-replace cp-1"
     (unknown,) = proxmox.planned("03", None)
-    assert "not known" in unknown.actual
+    assert "unknown until" in unknown.actual
 
 
 def test_disks_that_nobody_here_made(example: Example) -> None:

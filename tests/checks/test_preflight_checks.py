@@ -116,8 +116,8 @@ def test_the_age_key_fits_every_file() -> None:
         "d.sops.json": "{",
     }
     found = {str(f.where): f.what for f in age_key.judge(texts, frozenset({"age1us"}))}
-    assert found["b.sops.json"] == "is for another age key"
-    assert found["c.sops.json"] == "is named as encrypted and is not"
+    assert found["b.sops.json"] == "the file is encrypted for another age key"
+    assert found["c.sops.json"] == "the name says encrypted, but the file is not"
     assert "cannot be parsed" in found["d.sops.json"]
     good = age_key.judge({"a.sops.json": _sealed("age1us")}, frozenset({"age1us"}))
     assert verdicts(good) == ["passed"]

@@ -77,12 +77,12 @@ def test_nodes_that_do_not_know_each_other(example: Example) -> None:
 @pytest.mark.parametrize(
     ("setting", "expected", "says"),
     [
-        (Discovery(enabled=False, service=""), Verdict.PASSED, "discovery is off"),
-        (None, Verdict.PASSED, "discovery is off"),
+        (Discovery(enabled=False, service=""), Verdict.PASSED, "discovery is disabled"),
+        (None, Verdict.PASSED, "discovery is disabled"),
         (
             Discovery(enabled=True, service="d.example:443"),
             Verdict.WARNING,
-            "let the nodes reach d",
+            "allow the nodes to reach d",
         ),
     ],
     ids=["off", "no setting", "unreachable"],
@@ -105,8 +105,8 @@ def test_differences_without_a_discovery_service(example: Example) -> None:
     lists["ha-w-2"] = []
     found = members.judge_alone(ha, lists, Discovery(enabled=True, service="d.example:443"))
     assert verdict(found) is Verdict.FAILED
-    assert "ha-w-1 is control plane, the inventory says worker" in words(found)
-    assert "ha-w-2 is no Talos member" in words(found)
+    assert "ha-w-1 is a control plane, but the inventory says worker" in words(found)
+    assert "ha-w-2 is not a Talos member" in words(found)
 
 
 def test_nodes_that_list_nobody(example: Example) -> None:
@@ -122,16 +122,16 @@ def test_nodes_that_list_nobody(example: Example) -> None:
     assert verdict(on) is Verdict.FAILED
     stranger = {**nobody, "ha-w-1": [_members(ha)[0]]}
     off = members.judge_alone(ha, stranger, Discovery(enabled=False, service=""))
-    assert "ha-w-1 is no Talos member" in words(off)
+    assert "ha-w-1 is not a Talos member" in words(off)
 
 
 @pytest.mark.parametrize(
     ("change", "says", "final"),
     [
-        ("drop", "ha-w-1 is no Talos member", False),
-        ("foreign", "stranger is a Talos member and not in the inventory", True),
-        ("role", "ha-w-1 is control plane, the inventory says worker", True),
-        ("address", "ha-w-1 has 10.30.0.22, the inventory says 10.30.0.21", False),
+        ("drop", "ha-w-1 is not a Talos member", False),
+        ("foreign", "stranger is a Talos member but not in the inventory", True),
+        ("role", "ha-w-1 is a control plane, but the inventory says worker", True),
+        ("address", "ha-w-1 has 10.30.0.22, but the inventory says 10.30.0.21", False),
     ],
 )
 def test_members_that_differ(example: Example, change: str, says: str, final: bool) -> None:
@@ -156,8 +156,8 @@ def test_versions_name_every_place_that_differs(example: Example) -> None:
     ha = example("ha")
     talos = {"ha-cp-1": ha.talos_version, "ha-w-1": "v1.12.0"}
     found = versions.judge(ha, talos, {"the API server": ha.kubernetes_version})
-    assert "ha-w-1 runs Talos v1.12.0, the inventory says v1.13.9" in words(found)
-    assert "Kubernetes v1.36.3 in 1 places" in words(found)
+    assert "ha-w-1 runs Talos v1.12.0, but the inventory says v1.13.9" in words(found)
+    assert "Kubernetes v1.36.3 in 1 place" in words(found)
     assert verdict(found) is Verdict.FAILED
 
 
@@ -175,10 +175,10 @@ def _etcd(**changes: Any) -> dict[str, etcd.EtcdReport]:
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        (_etcd(leader=0), "cp-1: sees no leader"),
-        (_etcd(leader=9), "the members follow 2 different leaders"),
+        (_etcd(leader=0), "cp-1: etcd has no leader"),
+        (_etcd(leader=9), "the etcd members follow 2 different leaders"),
         (_etcd(errors=("no space",)), "cp-1: no space"),
-        (_etcd(raft_applied_index=900 + etcd.LAG + 1), "cp-2: is 5001 entries behind"),
+        (_etcd(raft_applied_index=900 + etcd.LAG + 1), "cp-2: etcd is 5001 log entries behind"),
     ],
 )
 def test_etcd_that_is_not_well(answers: dict[str, etcd.EtcdReport], says: str) -> None:
@@ -192,9 +192,9 @@ def test_etcd_membership_and_alarms() -> None:
     """Members are the control planes, and an alarm is never overlooked."""
     well = _etcd()
     assert verdict(etcd.judge(set(PLANES), well)) is Verdict.PASSED
-    assert "cp-4 is no etcd member" in words(etcd.judge({*PLANES, "cp-4"}, well))
+    assert "cp-4 is not an etcd member" in words(etcd.judge({*PLANES, "cp-4"}, well))
     foreign = etcd.judge({"cp-1", "cp-2"}, well)
-    assert "cp-3 is an etcd member and no control plane" in words(foreign)
+    assert "cp-3 is an etcd member but not a control plane" in words(foreign)
     alarmed = {**well, "cp-1": replace(well["cp-1"], alarms=[EtcdAlarm(1, "NOSPACE")])}
     assert "the alarm NOSPACE" in words(etcd.judge(set(PLANES), alarmed))
     learner = replace(well["cp-1"].members[1], learner=True)
@@ -207,7 +207,7 @@ def test_two_sets_of_members_are_a_split_brain() -> None:
     well = _etcd()
     other = [replace(member, id=member.id + 100) for member in well["cp-1"].members]
     split = {**well, "cp-3": replace(well["cp-3"], members=other)}
-    assert "different sets of members" in words(etcd.judge(set(PLANES), split))
+    assert "different member lists" in words(etcd.judge(set(PLANES), split))
 
 
 def test_nodes_as_written(example: Example) -> None:
@@ -221,7 +221,7 @@ def test_nodes_as_written(example: Example) -> None:
     ("node", "path", "value", "says", "grave"),
     [
         ("gpu-w-1", ("spec", "taints"), [], "taint nvidia.com/gpu=present:NoSchedule", "failed"),
-        ("gpu-cp-1", ("metadata", "labels"), {}, "its role is not controlplane", "failed"),
+        ("gpu-cp-1", ("metadata", "labels"), {}, "the role is not controlplane", "failed"),
         ("gpu-w-1", ("spec", "unschedulable"), True, "is cordoned", "warning"),
         (
             "gpu-w-1",
@@ -264,7 +264,7 @@ def test_nodes_missing_and_foreign(example: Example) -> None:
     found = nodes.judge(ha, seen)
     assert [(str(f), f.final) for f in found] == [
         ("ha-w-1 is not in Kubernetes", False),
-        ("stranger is in Kubernetes and not in the inventory", True),
+        ("stranger is in Kubernetes but not in the inventory", True),
     ]
 
 
@@ -282,7 +282,7 @@ def test_the_calendar_comes_in_order() -> None:
     ]
     found = certificates.judge(rows, now)
     assert [f.verdict.value for f in found] == ["failed", "passed", "warning", "passed"]
-    assert str(found[2]) == "soon ends on 2026-01-04, in 3 days"
+    assert str(found[2]) == "soon expires on 2026-01-04, in 3 days"
     assert "in 5 hours" in str(found[1])
 
 
@@ -300,7 +300,7 @@ def test_api_behind_another_endpoint() -> None:
     assert verdict(api.judge("https://a:6443", "https://a:6443", [])) is Verdict.PASSED
     found = api.judge("https://b:6443", "https://a:6443", ["etcd"])
     assert "check etcd fails" in words(found)
-    assert "leads to https://b:6443" in words(found)
+    assert "points to https://b:6443" in words(found)
 
 
 @pytest.mark.parametrize(
@@ -415,13 +415,13 @@ def test_the_smoke_workload_belongs_together() -> None:
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        (MachineStatus("running", True, ()), "Talos runs and is ready on 1 nodes"),
+        (MachineStatus("running", True, ()), "Talos runs and is ready on 1 node"),
         (MachineStatus("booting", False, ()), "Talos on cp-1 is booting"),
         (
             MachineStatus("running", False, (("services", "kubelet not healthy"),)),
             "Talos on cp-1 is not ready: services: kubelet not healthy",
         ),
-        (None, "cp-1 says nothing about itself yet"),
+        (None, "Talos on cp-1 reports no machine status yet"),
     ],
 )
 def test_a_machine_is_up_when_it_says_so(status: MachineStatus | None, said: str) -> None:

@@ -92,5 +92,5 @@ def test_terraform_on_path_is_passed_over_for_encrypted_states(
     assert talops("configure", "--no-init", "-C", dev).code == 0
     assert (dev / "infrastructure/02-platforms").exists()
     toolchain = Toolchain(os.environ)
-    for encrypted, words in ((True, "tofu is not here yet"), (False, "terraform 1.11.4")):
+    for encrypted, words in ((True, "tofu is not installed yet"), (False, "terraform 1.11.4")):
         assert asyncio.run(tools.look(toolchain, encrypted=encrypted))[0].what == words

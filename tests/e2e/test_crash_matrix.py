@@ -114,7 +114,7 @@ async def _again(lab: Any) -> None:
     steps = [e["step"] for e in events if e["kind"] == "layer_started"]
     assert set(steps) == {"plan"}, "one plan of each layer is all that tofu is asked for"
     assert len(steps) == len({e["layer"] for e in events if e["kind"] == "layer_started"})
-    assert [e for e in events if e["kind"] == "note" and "on its storage already" in e["message"]]
+    assert [e for e in events if e["kind"] == "note" and "already on their storage" in e["message"]]
 
 
 async def _down(lab: Any) -> None:
@@ -125,7 +125,7 @@ async def _down(lab: Any) -> None:
     gone = await lab.talops("down", "--yes", "--cluster", "e2e", "--all-layers")
     assert gone.code == 0, gone.everything
     assert lab.vms() == {}
-    assert "nothing is left but the inventory" in gone.everything
+    assert "nothing remains except the inventory" in gone.everything
 
 
 SHARDS = 8

@@ -26,5 +26,5 @@ async def test_up_goes_on_with_a_silent_worker(make_lab: MakeLab) -> None:
         lab.world.talos.host.faults.clear("e2e-cp-1")
         done = await lab.talops("up", "--yes")
         assert done.code == 0, done.everything
-        assert "await e2e-w-1  (silent until a control plane signs" in done.everything
+        assert "await e2e-w-1  (does not answer until a control plane signs" in done.everything
         assert holdings(lab).problems({"e2e-cp-1", "e2e-w-1"}) == []

@@ -27,8 +27,8 @@ OFF = {
 }
 # What `verify` says of Talos' own list of members.
 MEMBERS = {
-    "reached": "are Talos members",
-    "unreachable": "no node has discovered another one",
+    "reached": "Talos members match the inventory",
+    "unreachable": "no node has discovered another node",
     "off": "discovery is off",
 }
 # One of them is enough for every day.

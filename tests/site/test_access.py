@@ -51,4 +51,4 @@ def test_a_missing_authority_is_named(example: Example, tmp_path: Path) -> None:
     with pytest.raises(TalopsError) as caught:
         _variables(_with_state(example, "http", "gone.pem"), tmp_path)
     assert caught.value.where == str(tmp_path / "gone.pem")
-    assert "state: ca_file:" in str(caught.value.hint)
+    assert "state.ca_file" in str(caught.value.hint)

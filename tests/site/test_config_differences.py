@@ -40,7 +40,7 @@ def test_the_same_config_is_the_same(config: MachineConfig) -> None:
 
 def test_a_node_without_config_differs_wholly(config: MachineConfig) -> None:
     """Nothing readable is not the same as nothing different."""
-    assert differing("", config) == ("all of it",)
+    assert differing("", config) == ("the whole config",)
 
 
 def test_sections_are_named(config: MachineConfig) -> None:

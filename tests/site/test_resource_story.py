@@ -18,7 +18,7 @@ IMAGE = 'proxmox_download_file.image["pve"]'
     [
         (VM, "create", "start", ("VM cp-1", "creating", "start"), "creating"),
         (VM, "create", "complete", ("VM cp-1", "creating", "done"), "running"),
-        (VM, "update", "error", ("VM cp-1", "changing", "failed"), "failed"),
+        (VM, "update", "error", ("VM cp-1", "updating", "failed"), "failed"),
         (VM, "delete", "complete", ("VM cp-1", "destroying", "done"), "destroyed"),
         (IMAGE, "create", "progress", (IMAGE, "creating", "progress"), None),
         (VM, "read", "complete", None, None),

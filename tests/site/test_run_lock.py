@@ -121,7 +121,7 @@ async def test_a_server_without_such_locks_is_noted(tmp_path: Path) -> None:
         await locks.close()
     finally:
         server.stop()
-    assert "offers no run lock" in said[0]
+    assert "does not support run locks" in said[0]
 
 
 def test_a_lock_taken_by_hand_is_read_as_far_as_it_goes() -> None:

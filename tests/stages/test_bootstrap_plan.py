@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 EMPTY = ControlPlaneFacts(has_data=False, members=frozenset())
 DATA = ControlPlaneFacts(has_data=True, members=frozenset())
 MEMBER = ControlPlaneFacts(has_data=True, members=frozenset({"ha-cp-1"}))
-NEW = ["found etcd on ha-cp-1 (once in a cluster's life)"]
+NEW = ["bootstrap etcd on ha-cp-1 (once in a cluster's life)"]
 
 
 class Site:

@@ -201,7 +201,7 @@ async def test_only_control_planes_are_waited_for(scene: Scene) -> None:
     await stage.verify(Seen(facts, (change,)))
     follower = scene.worker_stage()
     late: Any = await follower.observe()
-    with pytest.raises(WaitTimeoutError, match=f"{worker} runs its config.*connection refused"):
+    with pytest.raises(WaitTimeoutError, match=f"{worker} to run its config.*connection refused"):
         await follower.verify(Seen(late))
 
 
@@ -257,7 +257,7 @@ async def test_leaving_maintenance_mode_while_asked(scene: Scene) -> None:
             NodeFacts(InMaintenance(), same=False),
             "install n (first config: installs, then reboots)",
         ),
-        (NodeFacts(DOWN, same=False), "await n (silent until a control plane signs its "),
+        (NodeFacts(DOWN, same=False), "await n (does not answer until a control plane signs its "),
         (NodeFacts(OTHER, same=True), "None"),
         (
             NodeFacts(OTHER, False, ApplyMode.NO_REBOOT, ("machine.time",)),

@@ -40,7 +40,7 @@ class Trouble:
 TROUBLES = {
     "slow boot": Trouble(Faults(slow_boot=60.0), "apply-config", "cannot connect"),
     "wrong disk": Trouble(
-        Faults(wrong_disk=True), "apply-config", "told to install to /dev/sda and has /dev/vda"
+        Faults(wrong_disk=True), "apply-config", "install disk is /dev/sda; disks: /dev/vda"
     ),
     "full disk": Trouble(Faults(disk_full=True), "apply-config", "no space left on device"),
     "clock an hour ahead": Trouble(Faults(clock_skew=3600), "apply-config", "not yet valid"),

@@ -58,8 +58,8 @@ def test_what_talops_made_is_claimed_by_its_vmid() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"name": "somebody"}, "is called somebody"),
-        ({"tags": frozenset({"talos"})}, f"lacks the tag {CLUSTER.name}"),
+        ({"name": "somebody"}, "has the name somebody"),
+        ({"tags": frozenset({"talos"})}, f"does not have the tag {CLUSTER.name}"),
         ({"macs": frozenset({"BC:24:11:00:00:01"})}, "has MAC BC:24:11:00:00:01 instead of"),
         ({"macs": None}, "could not be read"),
         ({"template": True}, "is a template"),
@@ -94,12 +94,12 @@ def test_doubts_stop_the_whole_adoption(tmp_path: Path) -> None:
     report: Any = None
     adopt = Adopt(site(tmp_path), report)
     claim = Claim("02", "address", "pve/1", "VM a")
-    with pytest.raises(ConflictError, match="b: VM 7 on pve is called c"):
-        adopt.plan(Facts((claim,), ("b: VM 7 on pve is called c",)))
+    with pytest.raises(ConflictError, match="b: VM 7 on pve has the name c"):
+        adopt.plan(Facts((claim,), ("b: VM 7 on pve has the name c",)))
     planned = adopt.plan(Facts((claim,), (), ()))
     assert [str(change) for change in planned] == [
-        "import VM a (pve/1 fits)",
-        "complete 02 (what no import can read back)",
+        "import VM a (is pve/1)",
+        "complete 02 (attributes that an import cannot read)",
     ]
 
 
@@ -160,7 +160,7 @@ def test_lost_etcd_needs_a_word(tmp_path: Path) -> None:
         restore(tmp_path, RecoveryChoice()).plan(etcd(EMPTY))
     assert "--bootstrap-again ha" in (caught.value.hint or "")
     (again,) = restore(tmp_path, RecoveryChoice(again=True)).plan(etcd(EMPTY))
-    assert again.action == "found"
+    assert again.action == "bootstrap"
     (back,) = restore(tmp_path, copy).plan(etcd(EMPTY))
     assert str(back) == "restore etcd on ha-cp-1 (from snap.db)"
 
@@ -180,9 +180,9 @@ def test_no_snapshot_is_restored_over_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("snapshot", "again", "reason"),
     [
-        (None, "other", "needs this cluster's name"),
-        (Path("a"), "ha", "exclude each other"),
-        (Path("does-not-exist"), None, "no such snapshot"),
+        (None, "other", "requires the name of this cluster"),
+        (Path("a"), "ha", "cannot be combined"),
+        (Path("does-not-exist"), None, "the snapshot does not exist"),
     ],
 )
 def test_words_that_mean_nothing(snapshot: Path | None, again: str | None, reason: str) -> None:
@@ -205,7 +205,7 @@ def test_leftovers_are_put_away(tmp_path: Path) -> None:
     )
     assert [str(change) for change in salvage.plan(seen)] == [
         f"unlock 02-platforms-ha (left by {mine['Who']})",
-        "push 02-platforms-ha/errored.tfstate (a state that could not be written)",
+        "push 02-platforms-ha/errored.tfstate (a state that could not be saved)",
         "remove old.tfplan (a plan that was never applied)",
     ]
     assert salvage.plan(replace(seen, me="another@here", errored=(), plans=())) == []

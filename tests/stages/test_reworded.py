@@ -187,7 +187,7 @@ def objects(site: Site, log: Log, outside: Any) -> list[Scene]:
         "theirs": ObjectDifferences(),
     }
     held = {name: look.differing for name, look in looks.items()}
-    parts = [gitops.Part(action, action, (obj,)) for action in ("create", "plant", "install")]
+    parts = [gitops.Part(action, action, (obj,)) for action in ("create", "sync", "install")]
     flux = gitops.GitOps(site, outside, SILENT)
     pending = tuple((part, False) for part in parts)
     registered = images.Images(site, SILENT)

@@ -87,6 +87,6 @@ async def test_unsaved_states(tmp_path: Path, tool: Callable[[str], Path]) -> No
     kept = sorted((tmp_path / ".talops/infra").glob("*.errored.tfstate"))
     assert [path.stat().st_mode & 0o777 for path in kept] == [0o600, 0o600]
     place.leave(serial=now + 1, lineage="another")
-    with pytest.raises(TalopsError, match="another history"):
+    with pytest.raises(TalopsError, match="does not belong to this state"):
         await place.salvage()
     assert (place.layer / ERRORED).exists()

@@ -117,7 +117,7 @@ def test_only_what_differs_is_changed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("live", "words", "where"),
     [
-        ({"used": 30 * GIB}, "holds 30 GiB, more than its quota of 20 GiB", "cluster.yaml:13:14"),
+        ({"used": 30 * GIB}, "uses 30 GiB, more than its quota of 20 GiB", "cluster.yaml:13:14"),
         ({"kind": "VOLUME"}, "is a volume, not a file system", "cluster.yaml:12:13"),
         ({"locked": True}, "encrypted and locked", "https://nas.example"),
     ],
@@ -135,7 +135,7 @@ def test_what_would_lose_something_is_refused(
 def test_a_pool_that_is_not_there(tmp_path: Path) -> None:
     """Those that are there are named."""
     other = Facts({"data": Pool("data", "ONLINE", healthy=True)}, {})
-    with pytest.raises(TalopsError, match="no pool tank; there is data"):
+    with pytest.raises(TalopsError, match="no pool tank; existing pools: data"):
         stage_of(site_of(tmp_path, LISTED)).plan(other)
 
 
@@ -225,14 +225,14 @@ async def test_preflight(nas: Nas, tmp_path: Path) -> None:
     """Reachable, let in, allowed to write, room left; each failure by itself."""
     (good,) = await truenas.look(ground(at(nas, tmp_path)))
     assert good.verdict is Verdict.PASSED
-    assert good.what.startswith("answers, the key may write, pool tank has ")
+    assert good.what.startswith("TrueNAS answers, the key can write, pool tank has ")
     (tight,) = await truenas.look(ground(at(nas, tmp_path, quota=900)))
     assert tight.verdict is Verdict.WARNING
-    assert tight.what.startswith("quotas allow 900 GiB more, and pool tank has ")
+    assert tight.what.startswith("quotas allow 900 GiB more, but pool tank has ")
     (missing,) = await truenas.look(ground(at(nas, tmp_path, pool="gone")))
-    assert missing.what == "no pool gone; there is tank, full"
+    assert missing.what == "pool gone does not exist; existing pools: tank, full"
     (full,) = await truenas.look(ground(at(nas, tmp_path, pool="full")))
-    assert (full.verdict, full.what) == (Verdict.FAILED, "pool full is full: 0 GiB left")
+    assert (full.verdict, full.what) == (Verdict.FAILED, "pool full is full: 0 GiB free")
     with pytest.raises(DeniedError):
         await truenas.look(ground(at(nas, tmp_path, key=1)))
     assert nas.zfs.datasets.keys() == ["full", "tank"]

@@ -37,7 +37,7 @@ async def test_up_and_verify(tmp_path: Path, tool: Callable[[str], Path], bundle
         assert first.status is RunStatus.DONE, first.error
         assert all(site.lab.node(name).status.ready for name in NODES)
         notes = [e.message for e in site.events if isinstance(e, Note)]
-        assert len([note for note in notes if "discovered another one" in note]) == 1, notes
+        assert len([note for note in notes if "discovered another node" in note]) == 1, notes
 
         site.events.clear()
         second = await site.run("verify", QUICK)

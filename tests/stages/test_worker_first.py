@@ -90,7 +90,7 @@ async def test_a_worker_that_lost_its_disk_meanwhile(site: NodeSite) -> None:
     ("faults", "words"),
     [
         (Faults(disk_full=True), "no space left on device"),
-        (Faults(wrong_disk=True), "told to install to /dev/sda and has /dev/vda"),
+        (Faults(wrong_disk=True), "install disk is /dev/sda; disks: /dev/vda"),
     ],
     ids=["full disk", "wrong disk"],
 )

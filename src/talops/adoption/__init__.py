@@ -1,3 +1,3 @@
-"""Which VMs, images and disks that exist belong to a cluster, and what an import lacks. Pure."""
+"""Decide which existing VMs, images and disks belong to a cluster. Pure."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which of the VMs and files on a Proxmox are this cluster's own, and under which address. Pure.
+"""Which VMs and files on Proxmox belong to this cluster, and their addresses in the state. Pure.
 
-A VM is ours only if everything that talops gave it is still there: VMID, name, the cluster's tag
-and the MAC. One that shares some of it and not the rest is named, and never touched.
+A VM belongs to the cluster only if VMID, name, the cluster's tag and MAC all match. A VM that
+matches only partly is reported and never changed.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Claim:
-    """One resource that exists and that its layer's state does not know."""
+    """A resource that exists but is missing from the state of its layer."""
 
     layer: str
     address: str
-    identity: str  # what `import` takes: NODE/VMID, NODE/STORAGE:CONTENT/FILE
+    identity: str  # The import ID: NODE/VMID or NODE/STORAGE:CONTENT/FILE
     what: str
 
 
 @dataclass(frozen=True)
 class PlannedVm:
-    """A VM of the plan and its address."""
+    """A planned VM and its address."""
 
     layer: str
     address: str
@@ -55,7 +55,7 @@ def wishes(cluster: Cluster, wanted: Wanted) -> list[PlannedVm]:
 def claim_vms(
     missing: Iterable[PlannedVm], guests: Sequence[Guest]
 ) -> tuple[list[Claim], list[str]]:
-    """What may be taken over, and in words what looks like ours and is not."""
+    """The VMs to adopt, and a description of each VM that matches only partly."""
     claims, doubts = [], []
     for wish in missing:
         own = [guest for guest in guests if not differences(wish.vm, guest)]
@@ -64,7 +64,7 @@ def claim_vms(
             claims.append(Claim(wish.layer, wish.address, identity, f"VM {wish.vm.name}"))
         elif own:
             ids = ", ".join(str(guest.vm_id) for guest in own)
-            doubts.append(f"{wish.vm.name}: VMs {ids} all fit")
+            doubts.append(f"{wish.vm.name}: more than one VM matches ({ids})")
         else:
             doubts += [
                 f"{wish.vm.name}: VM {guest.vm_id} on {guest.host} {'; '.join(wrong)}"
@@ -75,16 +75,16 @@ def claim_vms(
 
 
 def differences(vm: WantedVm, guest: Guest) -> list[str]:
-    """Why this VM is not the planned one; [] means that it is."""
+    """Why this VM is not the planned one; empty if it is."""
     wrong = []
     if vm.vm_id not in {None, guest.vm_id}:
-        wrong.append(f"has another VMID than {vm.vm_id}")
+        wrong.append(f"does not have VMID {vm.vm_id}")
     if guest.name != vm.name:
-        wrong.append(f"is called {guest.name or 'nothing'}")
+        wrong.append(f"has the name {guest.name or 'nothing'}")
     if vm.cluster_tag and vm.cluster_tag not in guest.tags:
-        wrong.append(f"lacks the tag {vm.cluster_tag}")
+        wrong.append(f"does not have the tag {vm.cluster_tag}")
     if guest.macs is None:
-        wrong.append("could not be read")
+        wrong.append("has a configuration that could not be read")
     elif vm.mac.upper() not in guest.macs:
         wrong.append(f"has MAC {', '.join(sorted(guest.macs)) or 'none'} instead of {vm.mac}")
     if guest.template:
@@ -104,7 +104,7 @@ def image_address(key: str) -> str:
 def claim_images(
     layer: str, images: Mapping[str, Mapping[str, str]], storage: str, there: Collection[str]
 ) -> list[Claim]:
-    """`there`: HOST/VOLUME of every file. Its name says all that a file is made of."""
+    """`there`: HOST/VOLUME of every file. The file name identifies the content."""
     found = []
     for key, image in images.items():
         volume = f"{storage}:{image['content_type']}/{image['file_name']}"

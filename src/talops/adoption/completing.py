@@ -1,7 +1,7 @@
-"""What an import cannot read back, because no host keeps it, written into the state. Pure.
+"""Write into the state what an import cannot read, because no host stores it. Pure.
 
-Without it the next plan would restart a VM to "change" its missing agent block, and fetch an image
-again to give it its address. Whatever a host does keep is read anew by the next plan anyway.
+Otherwise the next plan would restart a VM to "change" its missing agent block, and download an
+image again to set its URL. Everything that a host does store is refreshed by the next plan.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FILE = "proxmox_download_file"
 Document = dict[str, Any]
-# Settings of the provider alone; `migrate` tells a VM that was imported, talops always sets it.
+# Settings that only the provider knows. Only an imported VM lacks `migrate`: talops always sets it.
 OWN = {
     "migrate": True,
     "stop_on_destroy": True,
@@ -32,17 +32,17 @@ OWN_OF_FILES = {
 
 
 def addresses(document: Document) -> frozenset[str]:
-    """Every managed resource, as `state list` names it."""
+    """Every managed resource, named as `state list` names it."""
     return frozenset(address for address, _, _ in _instances(document))
 
 
 def incomplete(document: Document) -> list[str]:
-    """Imported resources that still lack what only the inventory knows."""
+    """Imported resources that still lack what only the inventory provides."""
     return [address for address, kind, values in _instances(document) if _lacks(kind, values)]
 
 
 def complete(document: Document, urls: Mapping[str, str], *, qemu_agent: bool) -> Document:
-    """The same state, one serial on, with those gaps filled. `urls`: image address → its source."""
+    """The same state with the next serial and without gaps. `urls`: image address → its source."""
     for address, kind, values in _instances(document):
         if not _lacks(kind, values):
             continue

@@ -1,3 +1,3 @@
-"""What every face needs: looks at a cluster (drift, analysis) and what it hands out (support)."""
+"""Use cases on an open site: drift, failure analysis and the support bundle."""
 
 from __future__ import annotations

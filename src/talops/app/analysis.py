@@ -1,4 +1,4 @@
-"""What a failing host or node would take down, read off the inventory alone. Pure."""
+"""What is lost when a host or node fails, computed from the inventory alone. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAIR = 2
 
 @dataclass(frozen=True)
 class Loss:
-    """What is gone when one thing fails; `quorum`: etcd still has a majority."""
+    """What is lost when one host or node fails; `quorum`: etcd still has a majority."""
 
     kind: str  # host, node
     name: str
@@ -31,13 +31,13 @@ class Loss:
 
     @property
     def survives(self) -> bool:
-        """The Kubernetes API stays: etcd has its majority, and the endpoint its address."""
+        """The Kubernetes API stays available: etcd has its majority, the endpoint its address."""
         return self.quorum and self.endpoint
 
 
 @dataclass(frozen=True)
 class Weakness:
-    """A layout that fails as a whole where a part fails, and what would help."""
+    """A layout where one failure stops more than it should, and a remedy."""
 
     rule: str
     what: str
@@ -69,7 +69,7 @@ def analyze(cluster: Cluster) -> Analysis:
 
 
 def _hosts(cluster: Cluster) -> dict[str, list[Node]]:
-    """Proxmox hosts in the order of the inventory; bare metal has none."""
+    """Proxmox hosts in the order of the inventory; none for bare metal."""
     found: dict[str, list[Node]] = {}
     for node in cluster.nodes:
         if node.vm:
@@ -81,7 +81,7 @@ def _loss(cluster: Cluster, kind: str, name: str, lost: Sequence[Node]) -> Loss:
     names = {node.name for node in lost}
     members = len(cluster.control_planes)
     left = [node for node in cluster.control_planes if node.name not in names]
-    # Without a VIP the endpoint is the address of one control plane, and goes with it.
+    # Without a VIP the endpoint is the address of one control plane and fails with it.
     endpoint = bool(left) and (cluster.vip is not None or cluster.control_planes[0] in left)
     return Loss(
         kind,
@@ -103,7 +103,7 @@ def _majority(left: int, members: int) -> bool:
 
 
 def _cores(cluster: Cluster, nodes: Sequence[Node]) -> int:
-    """Cores that take workloads."""
+    """Cores that run workloads."""
     return sum(
         node.vm.cores * node.vm.sockets
         for node in nodes
@@ -124,13 +124,15 @@ def _weaknesses(cluster: Cluster, hosts: dict[str, list[Node]]) -> list[Weakness
 def _control_planes(cluster: Cluster) -> list[Weakness]:
     count = len(cluster.control_planes)
     if count == 1:
-        what = "there is one control plane: the cluster ends with it"
-        hint = "three control planes; and etcd snapshots: talops talos etcd snapshot"
+        what = "there is only one control plane: if it fails, the cluster is lost"
+        hint = "use three control planes, and take etcd snapshots: talops talos etcd snapshot"
         return [Weakness("single-control-plane", what, hint)]
     if count % 2 == 0:
         spare = (count - 1) // 2
-        what = f"{count} control planes stand the loss of {spare}, no more than {count - 1} would"
-        return [Weakness("even-control-planes", what, f"{count - 1} or {count + 1} control planes")]
+        what = f"{count} control planes tolerate the loss of {spare}, the same as {count - 1} would"
+        return [
+            Weakness("even-control-planes", what, f"use {count - 1} or {count + 1} control planes")
+        ]
     return []
 
 
@@ -138,8 +140,8 @@ def _endpoint(cluster: Cluster) -> list[Weakness]:
     if cluster.vip or len(cluster.control_planes) < _PAIR:
         return []
     first = cluster.control_planes[0]
-    what = f"without a VIP the API is at {first.name} ({first.address}) alone"
-    return [Weakness("no-vip", what, "cluster_api_addr in cluster.yaml")]
+    what = f"without a VIP the API is available only on {first.name} ({first.address})"
+    return [Weakness("no-vip", what, "set cluster_api_addr in cluster.yaml")]
 
 
 def _quorum_on_one_host(cluster: Cluster, hosts: dict[str, list[Node]]) -> list[Weakness]:
@@ -148,8 +150,8 @@ def _quorum_on_one_host(cluster: Cluster, hosts: dict[str, list[Node]]) -> list[
     for host, nodes in hosts.items():
         here = [node.name for node in nodes if node.controller]
         if members > 1 and here and not _majority(members - len(here), members):
-            what = f"{host} holds {len(here)} of {members} control planes: etcd stops with it"
-            hint = f"spread {', '.join(here)} over more hosts (`host` in nodes.yaml)"
+            what = f"{host} runs {len(here)} of {members} control planes: if it fails, etcd stops"
+            hint = f"distribute {', '.join(here)} over more hosts (`host` in nodes.yaml)"
             found.append(Weakness("quorum-on-one-host", what, hint))
     return found
 
@@ -157,10 +159,10 @@ def _quorum_on_one_host(cluster: Cluster, hosts: dict[str, list[Node]]) -> list[
 def _on_one_host(
     hosts: dict[str, list[Node]], rule: str, noun: str, nodes: Sequence[Node]
 ) -> list[Weakness]:
-    """Where there is but one host, it is said by the quorum already."""
+    """With a single host, the finding about the quorum already says this."""
     names = {node.name for node in nodes}
     for host, here in hosts.items():
         if len(hosts) > 1 and len(names) > 1 and names <= {node.name for node in here}:
             what = f"all {len(names)} {noun} nodes are on {host}"
-            return [Weakness(f"{rule}s-on-one-host", what, "spread them over more hosts")]
+            return [Weakness(f"{rule}s-on-one-host", what, "distribute them over more hosts")]
     return []

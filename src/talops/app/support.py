@@ -1,4 +1,4 @@
-"""The support bundle: what helps to understand a failure, and a proof that no secret is in it."""
+"""The support bundle: what helps to analyze a failure, and a proof that it contains no secret."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from talops.errors import TalopsError
+from talops.plural import count
 from talops.redaction import MASK, Redactor, Secret
 from talops.secrets.scan import PATTERNS, scan
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 INVENTORY = ("cluster.yaml", "nodes.yaml")
 GENERATED = ("infrastructure/**/*.tf", "Taskfile.yaml", "justfile")
-# A shorter value would be found all over; no secret of ours is that short.
+# A shorter value would match everywhere; none of our secrets is that short.
 SHORTEST = 8
 LARGEST = 20 * 2**20
 MANIFEST = "MANIFEST.json"
@@ -37,11 +38,11 @@ _PLAIN_CREDENTIAL = re.compile(
 
 
 class LeakError(TalopsError):
-    """A known secret, or something that looks like one, would have left this machine."""
+    """A known secret, or text that looks like one, would have left this machine."""
 
 
 def collect(root: Path, runs: Sequence[PastRun]) -> dict[str, str]:
-    """Name → text. Never: keys, configs, states, patches, or anything that is encrypted."""
+    """Name → text. Never keys, configs, states, patches or encrypted files."""
     found: dict[str, str] = {}
     for name in INVENTORY:
         if (text := _text(root / name)) is not None:
@@ -60,7 +61,7 @@ def collect(root: Path, runs: Sequence[PastRun]) -> dict[str, str]:
 
 
 def _text(path: Path) -> str | None:
-    """None for what is not there, is no text, or is too large to be read by anybody."""
+    """None if the file does not exist, is not text, or is too large to be useful."""
     try:
         if path.is_symlink() or path.stat().st_size > LARGEST:
             return None
@@ -72,13 +73,13 @@ def _text(path: Path) -> str | None:
 
 
 def forms(secret: Secret) -> frozenset[str]:
-    """Every way in which a value may have been written down."""
+    """Every encoding in which a value may appear."""
     value = secret.reveal().strip()
     found = {value, quote(value, safe=""), json.dumps(value)[1:-1]}
     found.add(json.dumps(value, ensure_ascii=False)[1:-1])
     found.add(base64.b64encode(value.encode()).decode())
     inner = _decoded(value)
-    # The body of a PEM block, line by line: a log may show a part of it.
+    # The body of a PEM block, line by line: a log may contain a part of it.
     found |= {line for line in (inner or value).splitlines() if not line.startswith("-----")}
     if "!" in value and "=" in value:  # user@realm!name=secret of a Proxmox token
         found.add(value.rpartition("=")[2])
@@ -88,7 +89,7 @@ def forms(secret: Secret) -> frozenset[str]:
 def _decoded(value: str) -> str | None:
     try:
         return base64.b64decode(value, validate=True).decode()
-    except ValueError:  # no base64, or none of a text
+    except ValueError:  # not base64, or not base64 of a text
         return None
 
 
@@ -98,7 +99,7 @@ def cleaned(files: Mapping[str, str], known: Mapping[str, Secret]) -> dict[str, 
 
 
 def pack(files: Mapping[str, str], facts: Mapping[str, object]) -> bytes:
-    """The same files give the same bytes: times and owners say nothing here."""
+    """The same files give the same bytes: times and owners are left out."""
     listed = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
     manifest = json.dumps({"version": 1, **facts, "files": listed}, indent=2) + "\n"
     out = io.BytesIO()
@@ -115,19 +116,22 @@ def pack(files: Mapping[str, str], facts: Mapping[str, object]) -> bytes:
 
 
 def prove(bundle: bytes, known: Mapping[str, Secret]) -> int:
-    """Read the finished bundle back and look for every secret; the number of files looked at."""
+    """Read the finished bundle and search it for every secret; returns the number of files."""
     leaks: list[str] = []
-    count = 0
+    files = 0
     for name, text in _unpacked(bundle):
-        count += 1
+        files += 1
         leaks += [f"{name}: {what}" for what in _leaks(name, text, known)]
     if leaks:
         raise LeakError(
-            f"{len(leaks)} secrets would be in the bundle; it was not written:\n  "
+            f"the bundle was not written, because it would contain {count(len(leaks), 'secret')}:"
             + "\n  ".join(leaks[:20]),
-            hint="remove the file that is named, or report this: it should have been masked",
+            hint=(
+                "remove the files listed above, or report a bug: talops should have masked "
+                "these values"
+            ),
         )
-    return count
+    return files
 
 
 def _unpacked(bundle: bytes) -> Iterator[tuple[str, str]]:
@@ -139,7 +143,7 @@ def _unpacked(bundle: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _leaks(name: str, text: str, known: Mapping[str, Secret]) -> list[str]:
-    """Never the value itself: only whose it is."""
+    """Never the value itself: only its name."""
     found = [
         f"the value of {title}"
         for title, secret in known.items()

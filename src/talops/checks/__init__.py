@@ -1,3 +1,3 @@
-"""One small file per check: a look at the world, and a pure judgement of what was seen."""
+"""One file per check: `look` reads the actual state, `judge` decides and is pure."""
 
 from __future__ import annotations

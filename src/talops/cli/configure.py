@@ -14,7 +14,7 @@ from talops.cli.look.inventory_errors import load_or_report
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_json
 from talops.errors import TalopsError
-from talops.views.words import count
+from talops.plural import count
 
 if TYPE_CHECKING:
     from talops.generated import Change

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from talops.errors import TalopsError
-from talops.views.words import count
+from talops.plural import count
 
 if TYPE_CHECKING:
     from talops.cli.running import Confirm

@@ -1,3 +1,3 @@
-"""How charts, manifests and the repository of a cluster reach it."""
+"""Deliver charts, manifests and the Git repository to a cluster."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The objects that Flux itself consists of: from its release, its command line, or its operator."""
+"""The objects of Flux itself: from its release, its command line, or its operator."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 async def objects(site: Site, how: str) -> tuple[str, list[Object]]:
-    """What is installed, in words, and its objects in an order that can be applied."""
+    """A title for what is installed, and its objects in an order that can be applied."""
     if how == "cli":
-        return "flux from its command line", await _exported(site)
+        return "flux from the flux command line", await _exported(site)
     chosen = source(site.cluster, "flux" if how == "manifest" else "flux-operator")
     text = (await fetch(chosen, site.root)).decode(errors="replace")
     return chosen.title, placed(read_manifest(text, chosen.url), chosen.namespace)
 
 
 def instance(site: Site) -> Object:
-    """With the operator, Flux is one more object; its version comes from `releases` or talops."""
+    """With the operator, Flux is one more object; `releases` or talops defines its version."""
     from talops.gitops.catalog import known
 
     own = site.cluster.releases.get("flux")
@@ -38,8 +38,8 @@ async def _exported(site: Site) -> list[Object]:
     program = shutil.which("flux", path=site.environment.get("PATH", ""))
     if program is None:
         raise ToolError(
-            "gitops.install is cli, and there is no flux on PATH",
-            hint="install the flux command line, or set gitops.install: manifest",
+            "gitops.install is cli, but flux is not on PATH",
+            hint="install the flux command line, or set gitops.install: manifest in cluster.yaml",
         )
     process = await asyncio.create_subprocess_exec(
         program,

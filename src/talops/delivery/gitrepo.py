@@ -1,4 +1,4 @@
-"""The repository that Flux will read, seen with the credentials that Flux will have."""
+"""The repository that Flux will read, accessed with the credentials that Flux will use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SECONDS = 60.0
 
 @dataclass(frozen=True)
 class GitAccess:
-    """Where, and as whom: a token with its user name, or a private key with known hosts."""
+    """Address and credentials: a token with its user name, or a private key with known hosts."""
 
     url: str
     branch: str
@@ -44,12 +44,12 @@ class GitAccess:
     token: Secret | None = None
     key: Secret | None = None
     known_hosts: str = ""
-    path: str = os.defpath  # where git and ssh are looked for
+    path: str = os.defpath  # Where git and ssh are searched.
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One commit: its id, and every file's name."""
+    """One commit: its ID and the names of all its files."""
 
     commit: str
     files: tuple[str, ...]
@@ -66,7 +66,7 @@ class Snapshot:
 
 @contextlib.asynccontextmanager
 async def snapshot(access: GitAccess) -> AsyncIterator[Snapshot]:
-    """The branch's last commit, fetched for the length of a look."""
+    """The last commit of the branch, fetched into a temporary directory."""
     with tempfile.TemporaryDirectory(prefix="talops-git-") as folder:
         yield await _fetch(access, Path(folder))
 
@@ -96,7 +96,7 @@ async def _no_branch(
 ) -> TalopsError:
     _, out, _ = await _git(settings, ["ls-remote", "--heads", access.url], environment, fds)
     have = [line.split("refs/heads/")[-1] for line in out.decode().splitlines()]
-    listed = f"it has {', '.join(have[:5])}" if have else "it has no branch at all"
+    listed = f"existing branches: {', '.join(have[:5])}" if have else "it has no branches"
     return TalopsError(
         f"the repository has no branch {access.branch}: {listed}",
         where=access.url,
@@ -105,17 +105,17 @@ async def _no_branch(
 
 
 def _reason(err: str) -> str:
-    """The last line that says something: after a refusal by ssh, git adds three that do not."""
+    """The last line with a reason: after a refusal by ssh, git adds three lines without one."""
     lines = [line.strip() for line in err.splitlines() if line.strip()]
     telling = [line for line in lines if not line.startswith(_EMPTY_WORDS)]
-    return (telling or lines or ["no reason"])[-1].removeprefix("fatal: ")
+    return (telling or lines or ["no reason given"])[-1].removeprefix("fatal: ")
 
 
 def _refusal(access: GitAccess, err: str) -> TalopsError:
     reason = _reason(err)
     if any(word in err.lower() for word in _DENIED):
         return DeniedError(
-            f"Git refuses to show the repository: {reason}",
+            f"the Git server denied access: {reason}",
             where=access.url,
             hint=_hint(access),
         )
@@ -128,13 +128,13 @@ def _refusal(access: GitAccess, err: str) -> TalopsError:
 
 def _hint(access: GitAccess) -> str:
     if access.key:
-        return "talops gitops deploy-key prints the key to allow there; read access is enough"
-    return "talops secrets set git_token, with a token that may read this repository"
+        return "run talops gitops deploy-key and add the key to the repository with read access"
+    return "run talops secrets set git_token with a token that can read this repository"
 
 
 @contextlib.contextmanager
 def _identified(access: GitAccess) -> Iterator[tuple[list[str], dict[str, str], tuple[int, ...]]]:
-    """Settings of git, environment, and nameless files in memory that hold what is secret."""
+    """Settings for git, environment variables, and anonymous files in memory for the secrets."""
     settings = ["credential.helper="]
     environment = {"PATH": access.path}
     with contextlib.ExitStack() as stack:
@@ -154,7 +154,7 @@ def _identified(access: GitAccess) -> Iterator[tuple[list[str], dict[str, str], 
 
 
 def _ssh(key: int, hosts: int) -> str:
-    """Ssh closes what it inherits, so it opens ours through our own entry in /proc."""
+    """Ssh closes inherited descriptors, so it opens ours through our own entry in /proc."""
     here = f"/proc/{os.getpid()}/fd"
     return (
         f"ssh -F /dev/null -i {here}/{key} -o IdentitiesOnly=yes -o BatchMode=yes"

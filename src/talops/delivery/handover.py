@@ -1,4 +1,4 @@
-"""What must be true of repository and key before a cluster is handed to Flux."""
+"""Conditions for the repository and the age key before Flux takes over a cluster."""
 
 from __future__ import annotations
 
@@ -33,29 +33,27 @@ TOKEN_NAME, USER_NAME = "git_token", "git_username"
 
 @dataclass(frozen=True)
 class CheckedBranch:
-    """The branch as Flux will see it; `canary` is the plain value that must arrive."""
+    """The branch as Flux will see it; the plain value of `canary` must arrive."""
 
     commit: str
     canary: Secret | None
 
 
 def the_key(sops: Sops) -> AgeKey:
-    """The one identity that is planted; with several at hand nobody could say which."""
+    """The identity to store in the cluster; there must be exactly one."""
     if sops.keys is None:
         raise DeniedError(
-            "there is no age key to hand to Flux",
+            "there is no age key for Flux",
             where="age.key",
-            hint="talops secrets init, or name the key file in SOPS_AGE_KEY_FILE",
+            hint="talops secrets init, or set SOPS_AGE_KEY_FILE to the key file",
         )
     if sops.keys.rotating_to:
-        raise TalopsError(
-            "a rotation of the age key is under way", hint="finish it first: talops secrets rotate"
-        )
+        raise TalopsError("a rotation of the age key is not finished", hint="talops secrets rotate")
     return sops.keys.keys[0]
 
 
 def access(site: Site, repository: Repository) -> GitAccess | None:
-    """As whom the repository is read; None: the credentials do not exist yet."""
+    """The credentials for the repository; None if they do not exist yet."""
     kept = site.credentials
     ca = site.root / repository.ca_file if repository.ca_file else None
     path = site.environment.get("PATH") or os.defpath
@@ -66,7 +64,7 @@ def access(site: Site, repository: Repository) -> GitAccess | None:
     if repository.credentials == "token":
         if TOKEN_NAME not in kept:
             raise DeniedError(
-                "the repository is private, and there is no token for it",
+                "the repository is private, and there is no token to read it",
                 where=repository.url,
                 hint=f"talops secrets set {TOKEN_NAME}",
             )
@@ -81,14 +79,14 @@ def known_hosts(site: Site, repository: Repository) -> str:
     if "@github.com/" in repository.url:
         return GITHUB_HOSTS
     raise TalopsError(
-        "nobody says which SSH host key the Git server has",
+        "the SSH host key of the Git server is not known",
         where=repository.url,
-        hint="save the output of ssh-keyscan, compare it, and name the file in gitops.known_hosts",
+        hint="run ssh-keyscan, check its output, and set gitops.known_hosts to the file with it",
     )
 
 
 def read_named(path: Path, key: str) -> str:
-    """A file that the inventory names."""
+    """A file that the inventory refers to."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -98,7 +96,7 @@ def read_named(path: Path, key: str) -> str:
 
 
 async def check(site: Site, repository: Repository, reader: GitAccess) -> CheckedBranch:
-    """Every encrypted file, here and in the branch, opens with exactly the key to be planted."""
+    """Every encrypted file, local or in the branch, must open with the key for Flux."""
     key = the_key(site.sops)
     sops = replace(site.sops, keys=site.sops.keys.only(key) if site.sops.keys else None)
     here = {
@@ -133,9 +131,9 @@ def canary_of(opened: Mapping[str, str], path: str) -> Secret | None:
         return Text(str(YAML(typ="safe").load(opened[name])["stringData"]["canary"]))
     except (YAMLError, KeyError, TypeError):
         raise TalopsError(
-            "the canary holds no value that could be looked for",
+            "the canary has no value to compare",
             where=name,
-            hint="remove it and run talops gitops init",
+            hint="remove it, then: talops gitops init",
         ) from None
 
 
@@ -145,7 +143,9 @@ async def _open_all(sops: Sops, texts: Mapping[str, str], place: str) -> dict[st
     async def one(name: str, text: str) -> tuple[str, str]:
         if recipients_of(text, name) is None:
             raise TalopsError(
-                "is named as encrypted and is not", where=place + name, hint="talops secrets check"
+                "the name says encrypted, but the file is not",
+                where=place + name,
+                hint="talops secrets check",
             )
         async with gate:
             try:
@@ -159,7 +159,7 @@ async def _open_all(sops: Sops, texts: Mapping[str, str], place: str) -> dict[st
 
 
 def _check_sizes(plain: str, where: str) -> None:
-    """Flux would meet a Secret that is too large only after the hand-over."""
+    """Flux would reject a Secret that is too large only after the handover."""
     if len(plain) <= flux.LARGEST_SECRET:
         return
     try:

@@ -1,4 +1,4 @@
-"""`helm template`: a chart and values become plain objects; helm itself never sees a cluster."""
+"""`helm template`: turn a chart and values into plain objects; helm never contacts a cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 async def render(
     site: Site, source: Source, chart: bytes, values: Mapping[str, Any], user: str | None = None
 ) -> str:
-    """`values` are talops' own; those of the user's file win over them."""
+    """`values` are those of talops; the user's values file overrides them."""
     helm = (await Toolchain(site.environment).ensure("helm")).path
     with tempfile.TemporaryDirectory(prefix="talops-helm-") as folder:
         home = Path(folder)
@@ -42,7 +42,7 @@ def _values_file(site: Site, name: str) -> Path:
     path = site.root / name
     if not path.is_file():
         raise TalopsError(
-            "the file of Helm values is not there",
+            "the Helm values file does not exist",
             where=str(path),
             hint="correct cni.values in cluster.yaml",
         )
@@ -53,7 +53,7 @@ async def _run(helm: Path, words: list[str], values: str, home: Path, source: So
     process = await asyncio.create_subprocess_exec(
         str(helm),
         *words,
-        # No cache, plugins or settings of the user's own: the same input gives the same objects.
+        # No cache, plugins or settings of the user: the same input gives the same objects.
         env={"HOME": str(home), "PATH": "/usr/bin:/bin"},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -71,6 +71,6 @@ async def _run(helm: Path, words: list[str], values: str, home: Path, source: So
         raise ToolError(
             f"helm cannot render {source.title}: {lines[-1] if lines else process.returncode}",
             where=source.url,
-            hint="try the values with helm template yourself",
+            hint="check the values with helm template",
         )
     return out.decode()

@@ -1,4 +1,4 @@
-"""Wanted objects against the cluster's: what differs, what Flux keeps, what is to be let go."""
+"""Compare wanted objects with the cluster: what differs, what Flux manages, what to release."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import Reporter
     from talops.site.site import Site
 
-# Their end is a state to wait for; everything else is done when it is accepted.
+# Kinds that become ready over time; all others are done when they are accepted.
 WAITED = {
     "APIService",
     "CustomResourceDefinition",
@@ -35,7 +35,7 @@ WAITED = {
 
 @dataclass(frozen=True)
 class ObjectChange(Change):
-    """`gentle`: nothing that runs is touched, only what is missing comes back."""
+    """`gentle`: creates missing objects only, changes no running one."""
 
     gentle: bool = False
     objects: tuple[Object, ...] = field(default=(), repr=False, compare=False)
@@ -43,11 +43,11 @@ class ObjectChange(Change):
 
 @dataclass(frozen=True)
 class ObjectDifferences:
-    """`differing` are to be applied, `to_release` belong to Flux and still name talops."""
+    """Apply `differing`; `to_release` belong to Flux and still list talops as a manager."""
 
     differing: tuple[Object, ...] = ()
     to_release: tuple[Ref, ...] = ()
-    # How many of the differing do not exist at all.
+    # How many of `differing` do not exist.
     missing: int = 0
 
     @property
@@ -71,7 +71,9 @@ def connected(site: Site) -> KubeClient:
     found = client(site)
     if found is None:
         raise TalopsError(
-            "the kubeconfig is gone", where=str(site.kubeconfig), hint="talops up --only kubeconfig"
+            "the kubeconfig does not exist any more",
+            where=str(site.kubeconfig),
+            hint="talops up --only kubeconfig",
         )
     return found
 
@@ -92,7 +94,7 @@ async def look(kube: KubeClient, wanted: Sequence[Object]) -> ObjectDifferences:
 
 
 async def bring(kube: KubeClient, wanted: Sequence[Object], site: Site, report: Reporter) -> None:
-    """Apply what differs and let go what Flux keeps; everything else is not touched."""
+    """Apply what differs and release what Flux manages; nothing else is touched."""
     seen = await look(kube, wanted)
     await apply_all(kube, seen.differing, timeout=site.limits.kubernetes, report=report.waiting)
     for ref in seen.to_release:
@@ -102,7 +104,7 @@ async def bring(kube: KubeClient, wanted: Sequence[Object], site: Site, report: 
 
 
 def _reconciled(obj: Object | None) -> Ready[Object] | NotYet:
-    """A custom object that has no condition yet has not been looked at, so it is not ready."""
+    """A custom object without a condition has not been reconciled yet, so it is not ready."""
     found = ready(obj)
     if isinstance(found, Ready) and (why := condition(found.value, "Ready")):
         return NotYet(why)

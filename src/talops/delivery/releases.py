@@ -1,4 +1,4 @@
-"""Charts and manifests: fetched once, kept by their checksum, used only if it matches."""
+"""Charts and manifests: downloaded once, cached by checksum, used only if the checksum matches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST = 64 * 1024 * 1024
 
 
 async def fetch(source: Source, root: Path) -> bytes:
-    """The file with exactly the pinned content; from the network only the first time."""
+    """The file with exactly the pinned content; downloaded only the first time."""
     kept = root / KEPT / source.sha256
     if kept.exists() and digest(content := kept.read_bytes()) == source.sha256:
         return content
@@ -32,7 +32,7 @@ async def fetch(source: Source, root: Path) -> bytes:
         raise TalopsError(
             f"{source.title} is not the pinned file: SHA-256 {found}, expected {source.sha256}",
             where=source.url,
-            hint="run again; if it stays so, do not trust that mirror",
+            hint="run the command again; if the error persists, do not trust this mirror",
         )
     write_atomic(kept, content, mode=PRIVATE)
     return content
@@ -43,7 +43,7 @@ def digest(content: bytes) -> str:
 
 
 async def download(source: Source, root: Path) -> bytes:
-    """The file as the server gives it, not compared with anything."""
+    """The file as the server sends it, without a check."""
     verify: ssl.SSLContext | bool = _trusting(root, source.ca_file) if source.ca_file else True
     try:
         async with httpx.AsyncClient(
@@ -52,15 +52,15 @@ async def download(source: Source, root: Path) -> bytes:
             answer = await http.get(source.url)
     except httpx.HTTPError as error:
         raise UnreachableError(
-            f"{source.title} cannot be fetched: {error or type(error).__name__}",
+            f"cannot download {source.title}: {error or type(error).__name__}",
             where=source.url,
-            hint="check the network, or name a mirror in cluster.yaml under releases",
+            hint="check the network, or set a mirror under releases in cluster.yaml",
         ) from error
     if answer.is_success and len(answer.content) <= LARGEST:
         return answer.content
     kind = "chart" if source.is_chart else "manifest"
     raise TalopsError(
-        f"the {kind} of {source.title} is not there: HTTP {answer.status_code}",
+        f"the {kind} of {source.title} does not exist: HTTP {answer.status_code}",
         where=source.url,
         hint=f"check releases.{source.name} in cluster.yaml",
     )

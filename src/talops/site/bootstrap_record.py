@@ -16,7 +16,7 @@ RECORD = ".talops/bootstrap.json"
 
 
 def write(root: Path, state: str, cluster_id: str, node: str, snapshot: str | None = None) -> None:
-    """Record what happens to etcd before it happens; `state` is "intended" or "founded"."""
+    """Record what is about to happen to etcd; `state` is "intended" or "founded"."""
     content: dict[str, object] = {
         "version": 1,
         "state": state,
@@ -29,7 +29,7 @@ def write(root: Path, state: str, cluster_id: str, node: str, snapshot: str | No
 
 
 def read_record(path: Path) -> str | None:
-    """The cluster that was founded from this directory; an unreadable record is not "none"."""
+    """The cluster that was bootstrapped from this directory; an unreadable record is not "none"."""
     content = _content(path)
     return str(content["cluster_id"]) if content.get("state") == "founded" else None
 
@@ -48,7 +48,7 @@ def _content(path: Path) -> dict[str, object]:
         return {}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TalopsError(
-            f"the record of the founding cannot be read: {error}",
+            f"the bootstrap record cannot be read: {error}",
             where=str(path),
-            hint="look at etcd yourself: talops talos etcd members; then remove the file",
+            hint="check the members with talops talos etcd members; then remove the file",
         ) from error

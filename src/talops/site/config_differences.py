@@ -1,4 +1,4 @@
-"""The config that a node runs beside the one it should run: the same or not, and where."""
+"""Compare the config that a node runs with the wanted one: whether and where they differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from talops.machineconfig.generate import MachineConfig
 
 
-# What installs a node since Talos 1.14, in place of `machine.install`.
+# Since Talos 1.14 this document installs a node, instead of `machine.install`.
 UNATTENDED_DOCUMENT = "UnattendedInstallConfig"
 
 
@@ -22,11 +22,11 @@ def same(running: str, wanted: MachineConfig) -> bool:
 
 
 def differing(running: str, wanted: MachineConfig) -> tuple[str, ...]:
-    """Names of the documents that differ; values are secret and stay out."""
+    """Names of the documents that differ; values are secret and left out."""
     if not running:
-        return ("all of it",)
+        return ("the whole config",)
     text = wanted.to_yaml()
-    if running == text:  # as most nodes give it back, and reading YAML is slow
+    if running == text:  # most nodes return exactly this text, and parsing YAML is slow
         return ()
     now, then = _documents(running), _documents(text)
     names = [*then, *(name for name in now if name not in then)]
@@ -39,7 +39,7 @@ def differing(running: str, wanted: MachineConfig) -> tuple[str, ...]:
 
 
 def waiting_for_reboot(running: str, wanted: MachineConfig, talos_version: str) -> tuple[str, ...]:
-    """What a node of this version would take live and use only after a reboot."""
+    """What a node of this version accepts immediately but uses only after a reboot."""
     if not running:
         return ()
     now = [d for d in yamltext.load_all(running, where="machine config") if isinstance(d, dict)]
@@ -47,7 +47,7 @@ def waiting_for_reboot(running: str, wanted: MachineConfig, talos_version: str) 
 
 
 def install_target(documents: Sequence[Mapping[str, Any]]) -> str:
-    """The disk, or what selects it, in either shape of the config; empty: not said."""
+    """The disk, or its selector, in either form of the config; empty if not set."""
     for document in documents:
         if document.get("kind") == UNATTENDED_DOCUMENT:
             selector = (document.get("provisioning") or {}).get("diskSelector") or {}
@@ -58,7 +58,7 @@ def install_target(documents: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _documents(text: str) -> dict[str, object]:
-    """By identity: the order of documents means nothing to Talos."""
+    """By identity: Talos ignores the order of documents."""
     found: dict[str, object] = {}
     for document in yamltext.load_all(text, where="machine config"):
         if isinstance(document, dict):
@@ -68,7 +68,7 @@ def _documents(text: str) -> dict[str, object]:
 
 
 def _sections(now: object, then: object) -> list[str]:
-    """machine.kubelet, cluster.network …: enough to know what is meant."""
+    """machine.kubelet, cluster.network …: enough to identify the section."""
     if not isinstance(now, dict) or not isinstance(then, dict):
         return ["v1alpha1"]
     found = []

@@ -22,8 +22,9 @@ RECORD = ".talops/nodes.json"
 
 @dataclass(frozen=True)
 class Entry:
-    """`configured`: it got a config, and nothing talops did has wiped it since. `accepted`: the
-    fingerprint of its maintenance mode that somebody agreed to.
+    """`configured`: it got a config, and talops has not wiped it since.
+
+    `accepted`: the fingerprint of its maintenance mode that the user confirmed.
     """
 
     uuid: str = ""
@@ -57,7 +58,7 @@ class EnrolmentRecord:
             self._update(name, configured=False, accepted="")
 
     def forget(self, name: str) -> None:
-        """Its machine is gone for good: the next one is another."""
+        """Its machine was removed permanently: the next one is a different machine."""
         found = self._read()
         if found.pop(name, None) is not None:
             self._write(found)

@@ -1,4 +1,4 @@
-"""The nodes over the Talos API: how each is to be talked to, and what it says of itself."""
+"""The nodes over the Talos API: how to connect to each, and what it reports about itself."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 50
 ETCD_DATA = "/var/lib/etcd/member"
-# Seconds in which a connection is shared. Later ones make their own: this one may be hanging.
+# How many seconds a connection is shared. Later calls open their own: this one may be hanging.
 MOMENT = 2.0
 
 
@@ -46,7 +46,7 @@ class InMaintenance:
 
 @dataclass(frozen=True)
 class Configured:
-    """Runs with a config of this cluster."""
+    """Runs a config of this cluster."""
 
     config: str
     status: MachineStatus | None
@@ -57,25 +57,25 @@ class Configured:
 
 @dataclass(frozen=True)
 class Unreachable:
-    """No answer, and why."""
+    """Does not answer, and why."""
 
     error: UnreachableError
 
 
 State = InMaintenance | Configured | Unreachable
 
-# Answers of a node that is about to change its mind: a young node's clock, which its time servers
-# put right; a certificate that is being swapped; and a node that has its new certificate already
-# and still refuses administrators, as it does in maintenance mode.
+# Errors that resolve within moments: a young node whose clock is not set yet, a certificate that is
+# being replaced, and a node that already has its new certificate but still rejects administrators
+# as in maintenance mode.
 UNSETTLED = (ClockError, PreconditionError, NotAuthorizedError)
 
 
 class ForeignNodeError(TalopsError):
-    """The node runs a config with another CA, and showed a certificate of it."""
+    """The node runs a config with another CA and presented a certificate of that CA."""
 
 
 class Fleet:
-    """Connections of one run: an admin certificate made for it from the cluster's own CA."""
+    """Connections of one run, with an admin certificate issued by the cluster's own CA."""
 
     def __init__(self, bundle: Bundle) -> None:
         pair = pki.talos_client(bundle.os, ("os:admin",), datetime.now(UTC))
@@ -88,7 +88,7 @@ class Fleet:
         self._shared: dict[str, _Shared] = {}
 
     def talos(self, node: Node) -> Talos:
-        """Its calls, over one connection for all who begin in the same moment."""
+        """The calls to a node; callers that start at the same moment share one connection."""
         now, shared = time.monotonic(), self._shared.get(node.name)
         if shared is None or not shared.users or now - shared.since > MOMENT:
             shared = _Shared(Talos.connect(str(node.address), self.credentials).link, now)
@@ -99,7 +99,7 @@ class Fleet:
         return Talos.connect(str(node.address), Maintenance())
 
     async def look(self, node: Node) -> State:
-        """What one node is; a node of another cluster is an error, not a state."""
+        """The state of one node; a node of another cluster is an error, not a state."""
         async with self._gate, self.talos(node) as talos:
             try:
                 config = await talos.resources.find(MACHINE_CONFIG, CONFIG_ID)
@@ -114,17 +114,20 @@ class Fleet:
                 raise ForeignNodeError(
                     f"{node.name} belongs to another cluster: {error.what}",
                     where=str(node.address),
-                    hint="check its address in nodes.yaml; if it is the right node, restore the "
-                    "secrets it was made with (talos/talsecret.sops.yaml), or reset it yourself",
+                    hint=(
+                        "check its address in nodes.yaml; if it is the right node, restore the "
+                        "secrets it was created with (talos/talsecret.sops.yaml), or reset the "
+                        "node"
+                    ),
                 ) from error
         return Configured(config or "", status)
 
     async def has_etcd(self, planes: Sequence[Node]) -> bool:
-        """Whether etcd was ever founded on one of these; one that cannot be asked may have it.
+        """Whether etcd was ever bootstrapped on one of these; one that does not answer may have it.
 
-        As long as it was not, workers can be silent for good reason: Talos opens a worker's API
-        with a certificate that a control plane signs, and the worker may know control planes by
-        the cluster's endpoint only, a VIP that needs etcd.
+        Until it was, workers may not answer: Talos opens the API of a worker with a certificate
+        that a control plane signs, and the worker may know control planes by the cluster's endpoint
+        only, a VIP that needs etcd.
         """
         return any(await asyncio.gather(*map(self._has_etcd, planes)))
 
@@ -144,7 +147,7 @@ class Fleet:
 
 
 class _Shared:
-    """A connection that is closed when the last of its users is."""
+    """A connection that is closed with its last user."""
 
     def __init__(self, link: Link, since: float) -> None:
         self.link = link
@@ -173,7 +176,7 @@ class _Borrowed(Talos):
 
 
 def all_answer(nodes: Sequence[Node], states: dict[str, State]) -> None:
-    """Raise for the nodes that gave no answer, each with its reason."""
+    """Raise if any of the nodes did not answer."""
     silent = [(n, s) for n in nodes if isinstance(s := states[n.name], Unreachable)]
     if not silent:
         return
@@ -182,13 +185,13 @@ def all_answer(nodes: Sequence[Node], states: dict[str, State]) -> None:
     raise UnreachableError(
         f"no answer from {names}: {first.error.what}",
         where=str(node.address),
-        hint="look at the node's console; talops infra plan shows whether its VM runs",
+        hint="check the console of the node; talops infra plan shows whether its VM runs",
     )
 
 
 @contextlib.contextmanager
 def named(node: Node, hint: str) -> Iterator[None]:
-    """An error of a call says whose it is by the inventory's name, and what to type next."""
+    """Add the node's name and the next command to an error of a call."""
     try:
         yield
     except TalopsError as error:

@@ -1,4 +1,4 @@
-"""Between two restarts: the nodes are back, and etcd has all its members."""
+"""Between two restarts: the nodes are ready again, and etcd has all its members."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def wait_healthy(
     *,
     whole: bool = True,
 ) -> None:
-    """Every one of `nodes` answers and is ready; after a control plane also etcd is `whole`."""
+    """Wait until all `nodes` are ready; `whole`: after a control plane, until etcd is, too."""
     await asyncio.gather(*(_back(fleet, node, limits, report) for node in nodes))
     if whole and any(node.controller for node in nodes):
         await _etcd_whole(fleet, control_planes, limits, report)
@@ -46,11 +46,11 @@ async def _back(fleet: Fleet, node: Node, limits: Limits, report: Report) -> Non
         return Ready(None)
 
     await wait_for(
-        f"{node.name} is back at {node.address}",
+        f"{node.name} to come back at {node.address}",
         probe,
         timeout=limits.install,
         interval=limits.interval,
-        hint=f"look at the console of VM {node.name} in Proxmox; then run the same command again",
+        hint=f"check the console of VM {node.name} in Proxmox; then run the same command again",
         report=lambda waiting: report(waiting, node.name),
     )
 
@@ -58,7 +58,7 @@ async def _back(fleet: Fleet, node: Node, limits: Limits, report: Report) -> Non
 async def _etcd_whole(
     fleet: Fleet, control_planes: Sequence[Node], limits: Limits, report: Report
 ) -> None:
-    """A control plane in maintenance mode was never a member: it does not count."""
+    """A control plane in maintenance mode was never a member and does not count."""
     states = await asyncio.gather(*map(fleet.look, control_planes))
     members = [
         node
@@ -78,10 +78,10 @@ async def _etcd_whole(
         return NotYet("; ".join(health.unhealthy)) if health.unhealthy else Ready(None)
 
     await wait_for(
-        "etcd has all its members",
+        "etcd to have all its members",
         probe,
         timeout=limits.etcd,
         interval=limits.interval,
-        hint="`talops talos etcd status` shows every member",
+        hint="talops talos etcd status",
         report=lambda waiting: report(waiting, None),
     )

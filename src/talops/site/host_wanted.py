@@ -1,4 +1,4 @@
-"""Cluster → what Proxmox must offer for its plan."""
+"""What Proxmox must provide for the plan of a cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def wanted(cluster: Cluster, begun: Collection[str] = ()) -> Wanted:
-    """Only for a cluster on Proxmox; `begun` are VMs that an earlier run did not finish."""
+    """Only for a cluster on Proxmox; `begun`: VMs that an earlier run did not finish."""
     proxmox = cluster.proxmox
     assert proxmox
     vms = [_vm(cluster, proxmox, node) for node in cluster.nodes if node.vm]
@@ -70,7 +70,7 @@ def _vm(cluster: Cluster, proxmox: Proxmox, node: Node) -> WantedVm:
 
 
 def _legacy(cluster: Cluster, proxmox: Proxmox, vm: LegacyVm) -> WantedVm:
-    """It carries the tags of the inventory; the first of them is what tells it from others."""
+    """It has the tags of the inventory; the first tag distinguishes it from other VMs."""
     return WantedVm(
         name=vm.name,
         host=vm.host or proxmox.node,
@@ -121,8 +121,9 @@ def _template(cluster: Cluster, proxmox: Proxmox) -> WantedTemplate | None:
 
 
 def template_node(cluster: Cluster) -> Node:
-    """One template serves all nodes, so it holds what most of them want; Talos' own upgrade gives
-    the others their extensions.
+    """One template serves all nodes, so it contains the extensions that most of them need.
+
+    The other nodes get theirs by an upgrade with Talos' own installer.
     """
     wishes = [node.image.schematic for node in cluster.nodes if node.vm]
     most = max(dict.fromkeys(wishes), key=wishes.count)

@@ -1,4 +1,4 @@
-"""The images of a plan that its hosts do not have yet."""
+"""The images of a plan that do not exist on its hosts yet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def absent_images(site: Site) -> list[str]:
-    """HOST/VOLUME of each file that is still to be fetched; a template that is built needs none."""
+    """HOST/VOLUME of each file to download; none if the template already exists."""
     asked, reached = wanted(site.cluster), access_of(site)
     if reached is None:
         raise DeniedError("no credentials for Proxmox", hint="talops host prepare --user root@pam")

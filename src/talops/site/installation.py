@@ -1,4 +1,4 @@
-"""How the installation of a node goes, as far as the node can still be asked."""
+"""The progress of an installation, as far as the node answers."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 
 async def in_maintenance(fleet: Fleet, node: Node, config: MachineConfig, *, again: bool) -> NotYet:
-    """It has not left yet; or it came back `again`, which is the error that its disks explain."""
+    """Why the node is still in maintenance mode; if it is there `again`, that is an error."""
     try:
         async with fleet.maintenance(node) as talos:
             disks = await talos.storage.disks()
-    except ConfiguredError:  # it left between two questions
+    except ConfiguredError:  # it rebooted between two requests
         return NotYet("it is leaving maintenance mode")
     except TalopsError as error:
         trouble = f"its disks cannot be read: {error.what}"
     else:
         shown = ", ".join(f"{d.device} ({d.size / 1e9:.0f} GB)" for d in disks if not d.readonly)
-        wanted = install_target(config.documents) or "the disk it boots from"
-        trouble = f"it was told to install to {wanted} and has {shown or 'no disk'}"
+        wanted = install_target(config.documents) or "its boot disk"
+        trouble = f"the configured install disk is {wanted}; disks: {shown or 'none'}"
     if again:
         raise _back_again(node, trouble)
     return NotYet(f"still in maintenance mode; {trouble}")
 
 
 async def unfinished(fleet: Fleet, node: Node, config: MachineConfig) -> str:
-    """Why a node that installs beside its other work, as 1.14 can, is not done; empty: it is.
+    """Why an installation in the background, as in Talos 1.14, is not finished; empty if it is.
 
-    It runs its config by then, and reboots only when the installation is over.
+    The node already runs its config and reboots only when the installation is finished.
     """
     if not any(document.get("kind") == UNATTENDED_DOCUMENT for document in config.documents):
         return ""
@@ -50,9 +50,8 @@ async def unfinished(fleet: Fleet, node: Node, config: MachineConfig) -> str:
 
 def _back_again(node: Node, reason: str) -> TalopsError:
     return TalopsError(
-        f"{node.name} took its config and came back to maintenance mode: "
-        f"the installation failed; {reason}",
+        f"{node.name} accepted its config but returned to maintenance mode: the installation "
+        f"failed; {reason}",
         where=str(node.address),
-        hint=f"correct `disk` of {node.name} in nodes.yaml, or look at its console; "
-        "then: talops up",
+        hint=f"correct `disk` of {node.name} in nodes.yaml, or check its console; then: talops up",
     )

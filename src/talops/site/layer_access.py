@@ -1,4 +1,4 @@
-"""Tofu for one layer of a site: its environment, its options, and what Proxmox has of its VMs."""
+"""OpenTofu for one layer of a site: its environment, its policy, and its access to Proxmox."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def layer_variables(
     root: Path,
     environment: Mapping[str, str],
 ) -> dict[str, str]:
-    """What tofu's process gets; where the user set a variable, that one stays."""
+    """The environment of OpenTofu; a variable that the user set takes precedence."""
     if cluster is None:
         return dict(environment)
     found = provider_environment(cluster, credentials, root)
@@ -69,7 +69,7 @@ def layer_variables(
 
 
 def _state_trust(state: State, root: Path) -> dict[str, str]:
-    """The authority of the state's server; the http backend wants its text, the S3 one its file."""
+    """The CA of the state server; the http backend takes its text, the S3 backend its file."""
     if state.ca_file is None:
         return {}
     file = (root / state.ca_file).resolve()
@@ -81,12 +81,12 @@ def _state_trust(state: State, root: Path) -> dict[str, str]:
         raise TalopsError(
             f"cannot read the state server's CA file: {error}",
             where=str(file),
-            hint="put the certificate there, or correct state: ca_file: in cluster.yaml",
+            hint="put the certificate there, or correct state.ca_file in cluster.yaml",
         ) from error
 
 
 def layer_engine(program: Path, layer: Layer, every: Mapping[str, str], emit: Emit) -> Engine:
-    """Secret variables are kept apart, so that they are masked in all that the program says."""
+    """Secret variables are passed separately, so that they are masked in all output."""
     secret = {name: Secret(value) for name, value in every.items() if _SECRET.fullmatch(name)}
     plain = {name: value for name, value in every.items() if name not in secret}
     return Engine(program, layer, environment=plain, credentials=secret, emit=emit)
@@ -101,11 +101,11 @@ def engine(site: Site, layer: Layer, emit: Emit) -> Engine:
 
 
 async def ensure_init(root: Path, running: Engine, every: Mapping[str, str]) -> None:
-    """`init` once per set of files and addresses that it depends on; it takes seconds each time."""
+    """Run `init` only if its files or addresses changed; it takes seconds each time."""
     layer = running.layer
     stamp = root / HOME / f"{layer.state}.init"
     known = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
-    # What init remembers of the backend lies there; without it every other command refuses.
+    # `init` stores the backend there; without this file every other command fails.
     remembered = layer.path / ".terraform" / "terraform.tfstate"
     done = known == _init_fingerprint(running, every) and remembered.exists()
     if done and not provider.lost(layer.path):
@@ -118,11 +118,11 @@ async def ensure_init(root: Path, running: Engine, every: Mapping[str, str]) -> 
 async def init(
     root: Path, running: Engine, every: Mapping[str, str], extra: Sequence[str] = ()
 ) -> None:
-    """With the provider from where toolchain/provider.py says."""
+    """Run `init` with the provider from the source that toolchain/provider.py selects."""
 
     def emit(event: Event) -> None:
         if isinstance(event, ToolStarted) and event.step == "build":
-            what = f"{event.tool} {event.version} is built from source, as no registry answers"
+            what = f"no registry is reachable, so {event.tool} {event.version} is built from source"
             running.emit(Note(f"{what}: this takes a few minutes"))
 
     environment = {name: text for name, text in every.items() if not _SECRET.fullmatch(name)}
@@ -130,7 +130,7 @@ async def init(
     settings = await provider.settings(
         Toolchain(environment, emit=emit), layer, running.program, root / HOME
     )
-    # The layers name one version exactly: there is nothing else that could be upgraded.
+    # The layers pin one exact version: nothing else could be upgraded.
     upgrade = ["-upgrade"] if provider.outdated(layer, PROVIDER_VERSION) else []
     await running.init([*upgrade, *extra], settings=settings)
 
@@ -156,8 +156,9 @@ def layer_applier(
     options: ApplyOptions,
     cluster: Cluster | None = None,
 ) -> Applier:
-    """An applier that also looks at the real VMs: for disks of others, and for VMs not noted. No
-    way to apply a plan goes past it, so it also knows the nodes that are protected.
+    """An applier that also reads the real VMs: foreign disks, and VMs missing from the state.
+
+    Every way to apply a plan uses it, so it also knows the protected nodes.
     """
     reached = proxmox_access(every)
     protected = {node.name for node in cluster.nodes if node.protected} if cluster else set()
@@ -225,7 +226,7 @@ def _creation_record(root: Path, layer: Layer) -> CreationRecord:
 
 
 def begun_vms(root: Path, cluster: Cluster) -> frozenset[str]:
-    """Names of the VMs that an earlier run was about to make when it was stopped."""
+    """Names of the VMs that an interrupted run was creating."""
     records = (_creation_record(root, layer) for layer in layers(cluster))
     return frozenset(name for record in records for name in record.names())
 
@@ -235,7 +236,7 @@ def saved_plan(site: Site, layer: Layer) -> Path:
 
 
 def proxmox_access(given: Mapping[str, str]) -> Access | None:
-    """Proxmox as the provider would reach it; None if nothing says where it is."""
+    """Proxmox as the provider reaches it; None if no endpoint is set."""
     from talops.proxmox.client import Access
 
     endpoint = given.get("PROXMOX_VE_ENDPOINT")
@@ -261,7 +262,7 @@ def _login(given: Mapping[str, str]) -> Token | Password | None:
 
 
 def expected_outputs(cluster: Cluster) -> dict[str, object]:
-    """What a platform layer must put out, from the inventory alone."""
+    """The outputs of a platform layer, computed from the inventory alone."""
     nodes = cluster.nodes
     return {
         "talos_cluster_name": cluster.name,

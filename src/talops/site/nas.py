@@ -1,4 +1,4 @@
-"""The TrueNAS of an inventory: how it is reached, and which datasets it is to have."""
+"""The TrueNAS of an inventory: how to reach it, and which datasets it should have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def access(site: Site, nas: TrueNas) -> Access:
     key = site.credentials.get(CREDENTIAL)
     if not key:
         raise TalopsError(
-            "there is no API key for the TrueNAS",
+            "there is no API key for TrueNAS",
             where=nas.url,
             hint=f"talops secrets set {CREDENTIAL}",
         )
@@ -33,7 +33,7 @@ def access(site: Site, nas: TrueNas) -> Access:
 
 
 def wanted(nas: TrueNas) -> list[Wanted]:
-    """Parents before children; those that nobody listed are there for their children alone."""
+    """Parents before children, including parents that the inventory does not list."""
     found: dict[str, Wanted] = {}
     for dataset in sorted(nas.datasets, key=lambda d: d.name.count("/")):
         for above in _between(nas.pool, dataset.name):
@@ -48,7 +48,7 @@ def _between(pool: str, name: str) -> list[str]:
 
 
 def position(site: Site, name: str, key: str) -> str:
-    """file:line of a dataset's key, or of the section where nobody listed it."""
+    """file:line of a dataset's key, or of the section if the dataset is not listed."""
     nas = site.cluster.truenas
     assert nas
     for index, dataset in enumerate(nas.datasets):

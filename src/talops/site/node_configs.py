@@ -1,4 +1,4 @@
-"""Configs on their way to nodes: compared, handed over, waited for. Two stages do it by this."""
+"""Deliver machine configs to nodes: compare, apply, wait. Shared by two stages."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What a node says to a first config when it has one already, or is taking it.
+# Errors of a node that already has its first config, or is applying it.
 ON_ITS_WAY = (PreconditionError, ConfiguredError, NotAuthorizedError, UnreachableError)
-# Stages of a machine that is not where it will be in a moment.
+# Stages in which a machine does not stay.
 ON_THE_WAY = frozenset({"installing", "rebooting", "shutting down", "resetting", "upgrading"})
 
 
@@ -67,23 +67,23 @@ class NodeConfigs:
         return {node.name: facts for node, facts in zip(nodes, judged, strict=True)}
 
     async def bring(self, change: ConfigChange) -> None:
-        """Hand over one node's config; whether the node runs it then, `wait` tells."""
+        """Apply the config to one node; `wait` proves that the node runs it."""
         node = next(n for n in self._site.cluster.nodes if n.name == change.node)
         if change.action == FIRST:
             await self._install(node, change)
         elif change.action == AWAIT:
             await self._settle(node)
         elif change.reboots and node.controller:
-            # One at a time: etcd keeps its majority only while the others stand.
+            # One at a time: etcd keeps its majority only while the other members run.
             async with self._one_control_plane:
                 await self._update(node, change)
         else:
             await self._update(node, change)
 
     async def wait(self, node: Node, not_boot: str | None = None) -> None:
-        """Until the node runs its config; after a reboot, in a new boot and ready again."""
+        """Wait until the node runs its config; after a reboot, until it is ready in a new boot."""
         config, fleet = (await self._wanted())[node.name], await self.fleet()
-        left = False  # maintenance mode, that is
+        left = False  # whether it left maintenance mode
 
         async def probe() -> Ready[None] | NotYet:
             nonlocal left
@@ -92,14 +92,14 @@ class NodeConfigs:
                 return await installation.in_maintenance(fleet, node, config, again=left)
             left = True
             if isinstance(state, Unreachable):
-                return NotYet(f"no answer: {state.error.what}")
+                return NotYet(state.error.what)
             return await self._arrived(node, state, config, not_boot)
 
-        hint = f"look at its console, or: talops talos dmesg --nodes {node.address}"
-        await self._wait_for(f"{node.name} runs its config", node, probe, hint)
+        hint = f"check its console, or: talops talos dmesg --nodes {node.address}"
+        await self._wait_for(f"{node.name} to run its config", node, probe, hint)
 
     def settled(self, node: Node, seen: NodeFacts | None) -> bool:
-        """Whether a look found it with its config and in no change of its own."""
+        """Whether the last observation found the node with its config and in a stable stage."""
         if seen is None or not seen.same or not isinstance(seen.state, Configured):
             return False
         stage = seen.state.status.stage if seen.state.status else "unknown"
@@ -130,10 +130,10 @@ class NodeConfigs:
             await self._settle(node)
 
     async def _refused(self, node: Node, config: str) -> NotYet | None:
-        """None: it took its first config. Why not, if it took one before and is on its way.
+        """None if it accepted its first config; otherwise why not.
 
-        Only a node that has its config already asks an anonymous caller who it is, and one that
-        took it a moment ago may not answer at all.
+        Only a node that already has a config requires authentication, and one that accepted it a
+        moment ago may not answer at all.
         """
         fleet = await self.fleet()
         with named(node, f"talops talos disks --insecure --nodes {node.address}"):
@@ -145,7 +145,7 @@ class NodeConfigs:
         return None
 
     async def _settle(self, node: Node) -> None:
-        """Until it answers; then it gets what it lacks."""
+        """Wait until the node answers, then apply what it lacks."""
         fleet = await self.fleet()
 
         async def probe() -> Ready[ConfigChange | None] | NotYet:
@@ -157,16 +157,16 @@ class NodeConfigs:
                 return Ready(wanted)
             return await self._refused(node, wanted.config) or Ready(None)
 
-        hint = f"look at the console of {node.name}, then: talops up"
-        wanted = await self._wait_for(f"{node.name} answers", node, probe, hint)
+        hint = f"check the console of {node.name}, then: talops up"
+        wanted = await self._wait_for(f"{node.name} to answer", node, probe, hint)
         if wanted:
             await self.bring(wanted)
 
     async def _update(self, node: Node, change: ConfigChange) -> None:
-        """A config that needs a reboot is only stored, and the reboot puts it to use.
+        """Stage a config that requires a reboot, so that the reboot activates it.
 
-        A run that ends between the two finds the old config in use and does both again; were it put
-        to use first, the next run would see nothing left to do.
+        A run that ends between the two steps finds the old config active and repeats both. If the
+        config were applied first, the next run would find nothing left to do.
         """
         fleet = await self.fleet()
         mode = ApplyMode.STAGED if change.reboots else ApplyMode.AUTO
@@ -181,10 +181,12 @@ class NodeConfigs:
         with named(node, hint):
             async with fleet.talos(node) as talos:
                 before = await talos.files.boot_id()
-            applied = await self._wait_for(f"{node.name} takes its config", node, hand_over, hint)
+            applied = await self._wait_for(
+                f"{node.name} to accept its config", node, hand_over, hint
+            )
             if change.reboots:
                 async with fleet.talos(node) as talos:
-                    # A lost answer is no failure: the boot id tells whether it reboots.
+                    # A lost answer is not a failure: the boot ID shows whether it reboots.
                     with contextlib.suppress(OutcomeUnknownError):
                         await talos.machine.reboot()
         rebooted = change.reboots or applied.mode is ApplyMode.REBOOT

@@ -1,4 +1,4 @@
-"""What a node runs beside what it should run, and the change that follows from it: pure."""
+"""Compare what a node runs with what it should run, and derive the change. Pure."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 FIRST = "install"
 UPDATE = "apply"
-# A worker that cannot answer yet; once it does, it gets what it lacks.
+# A worker that cannot answer yet; once it does, it gets the config that it lacks.
 AWAIT = "await"
 
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """`effect` is the node's own answer to a trial run of a config that differs.
+    """`effect` is the node's answer to a dry run of a config that differs.
 
-    `at_boot` names what the node takes live and uses only after a reboot: from Talos 1.14 on it
-    does not say so itself.
+    `at_boot` lists what the node accepts immediately but uses only after a reboot: since Talos 1.14
+    the answer does not include it.
     """
 
     state: State
@@ -54,17 +54,19 @@ class ConfigChange(Change):
 def since(
     applied: Iterable[ConfigChange], found: Mapping[str, NodeFacts]
 ) -> Mapping[str, NodeFacts]:
-    """Of what a look found, that which nothing was done to since."""
+    """The observed nodes that no change was applied to since."""
     touched = {change.target for change in applied}
     return {name: seen for name, seen in found.items() if name not in touched}
 
 
 def change_for(name: str, seen: NodeFacts) -> ConfigChange | None:
-    """The one change that brings a node to its config; None when it has it."""
+    """The change that gives a node its config; None if it has it."""
     if isinstance(seen.state, InMaintenance):
         return _change(FIRST, name, "first config: installs, then reboots", seen)
     if isinstance(seen.state, Unreachable):
-        return _change(AWAIT, name, "silent until a control plane signs its certificate", seen)
+        return _change(
+            AWAIT, name, "does not answer until a control plane signs its certificate", seen
+        )
     if seen.same:
         return None
     effect = "without a reboot"

@@ -1,4 +1,4 @@
-"""The login to Proxmox that the provider of a site uses, for the client of talops."""
+"""The Proxmox login that the provider of a site uses, for talops' own client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def access_of(site: Site) -> Access | None:
-    """As the provider itself will log in; None without an address or without a login."""
+    """The same login as the provider's; None without an address or without a login."""
     every = layer_variables(site.cluster, "", site.credentials, site.root, site.environment)
     found = proxmox_access(every)
     return found if found and found.login else None

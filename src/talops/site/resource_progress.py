@@ -1,4 +1,4 @@
-"""OpenTofu's resources as parts of a stage: what is being made now, and what each VM is at."""
+"""Report OpenTofu resources as parts of a stage: current actions, and the status of each VM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DOING = {
     "create": "creating",
-    "update": "changing",
+    "update": "updating",
     "delete": "destroying",
     "replace": "replacing",
     "read": "reading",
@@ -25,7 +25,7 @@ _NODE = re.compile(r'module\.node\["([^"]+)"\]\.proxmox_virtual_environment_vm\.
 
 
 def made_vm(event: Event) -> str | None:
-    """The node whose VM was just made."""
+    """The node whose VM was just created."""
     if not isinstance(event, ResourceChange) or (event.action, event.phase) != MADE:
         return None
     node = _NODE.fullmatch(event.address)
@@ -33,7 +33,7 @@ def made_vm(event: Event) -> str | None:
 
 
 class ResourceProgress:
-    """Passes every event on, and tells those of resources in the pipeline's own words."""
+    """Forward every event, and report those of resources as progress of the stage."""
 
     def __init__(self, report: Reporter) -> None:
         self._report = report

@@ -1,4 +1,4 @@
-"""The run lock that other machines see: one entry beside the remote states."""
+"""The run lock that other machines see: an entry next to the remote states."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SUFFIX = ".run"
 
 
 def lock_name(cluster: str) -> str:
-    """No layer's state can be called so."""
+    """A name that no layer's state can have."""
     return f"{cluster}{SUFFIX}"
 
 
 class RunLock:
-    """A `SharedLock`; `note` is told where a server has no locks to offer."""
+    """A `SharedLock`; `note` receives a warning if the server does not support locks."""
 
     def __init__(self, cluster: str, locks: NamedLocks, note: Callable[[str], None]) -> None:
         self._name = lock_name(cluster)
@@ -37,15 +37,18 @@ class RunLock:
             found = await self._locks.acquire(self._name, document(holder))
         except NotOfferedError:
             self._note(
-                f"{self._locks.place} offers no run lock: runs on other machines are not noticed"
+                f"{self._locks.place} does not support run locks: runs on other machines are "
+                "not detected"
             )
             return None
         except DeniedError as error:
             raise DeniedError(
                 error.what,
                 where=error.where,
-                hint=f"runs also need to write {self._name}, the run lock: allow it to this user "
-                "(talops state user)",
+                hint=(
+                    f"a run needs write access to its lock {self._name}: grant it with talops "
+                    "state user"
+                ),
             ) from error
         return None if found is None else read(found)
 
@@ -54,8 +57,8 @@ class RunLock:
 
     def way_out(self, holder: Holder) -> str:
         return (
-            f"wait for it to end; if it was killed, run talops on {holder.host} again, or free it "
-            f"from here: talops state unlock {self._name} --id {identity(holder)}"
+            f"wait for it to finish; if it was killed, run talops on {holder.host} again, or "
+            f"release the lock: talops state unlock {self._name} --id {identity(holder)}"
         )
 
     async def close(self) -> None:
@@ -63,7 +66,7 @@ class RunLock:
 
 
 def identity(holder: Holder) -> str:
-    """The lock's id is made of its holder, so that whoever reads the one knows the other."""
+    """The lock ID is derived from the holder, so that each identifies the other."""
     if holder.lock_id:
         return holder.lock_id
     text = json.dumps(asdict(holder), sort_keys=True)
@@ -71,7 +74,7 @@ def identity(holder: Holder) -> str:
 
 
 def document(holder: Holder) -> dict[str, Any]:
-    """LockInfo, as the tools write it; the holder itself is its Info."""
+    """The LockInfo that OpenTofu and others write; Info contains the holder."""
     return {
         "ID": identity(holder),
         "Operation": f"talops {holder.command}",
@@ -84,13 +87,13 @@ def document(holder: Holder) -> dict[str, Any]:
 
 
 def read(found: dict[str, Any]) -> Holder:
-    """Whoever has it, as far as the document tells; it may have been taken by hand."""
+    """The holder, as far as the document says; the lock may have been created manually."""
     known, lock_id = set(Holder.__dataclass_fields__), str(found.get("ID", ""))
     try:
         told = json.loads(str(found.get("Info") or "{}"))
         return replace(Holder(**{k: v for k, v in told.items() if k in known}), lock_id=lock_id)
     except (ValueError, TypeError, AttributeError):
-        user, _, host = str(found.get("Who") or "somebody").partition("@")
+        user, _, host = str(found.get("Who") or "unknown user").partition("@")
         command = str(found.get("Operation") or "?").removeprefix("talops ")
         since = str(found.get("Created") or "?")
         return Holder("", command, user, host, 0, "", since, lock_id=lock_id)

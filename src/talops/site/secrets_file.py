@@ -1,4 +1,4 @@
-"""The cluster's secrets bundle: read once, kept in memory, made only where there is none."""
+"""The cluster's secrets bundle: read once, kept in memory, created only if it does not exist."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 class SecretsFile:
-    """talos/talsecret.sops.yaml. `learn` is told every value, so that none reaches a log."""
+    """talos/talsecret.sops.yaml. `learn` receives every value, so that logs mask it."""
 
     def __init__(self, site: Site, learn: Callable[..., None]) -> None:
         self._site = site
         self._learn = learn
         self._read: Bundle | None = None
         self._fleet: Fleet | None = None
-        # Stages look side by side: the first one opens the file, the others wait for it.
+        # Stages observe in parallel: the first one opens the file, the others wait for it.
         self._reading = asyncio.Lock()
 
     async def read(self) -> Bundle | None:
-        """None: there is no file. A file that cannot be opened is an error, never None."""
+        """None if the file does not exist; a file that cannot be opened is an error, never None."""
         async with self._reading:
             if self._read is None and (stored := find_secrets(self._site.root)):
                 text = (
@@ -53,7 +53,7 @@ class SecretsFile:
         return found
 
     async def fleet(self) -> Fleet:
-        """The nodes as these secrets open them: one certificate for whoever asks in this run."""
+        """Access to the nodes with these secrets: one certificate, shared by the whole run."""
         from talops.site.fleet import Fleet
 
         bundle = await self.require()

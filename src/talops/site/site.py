@@ -1,4 +1,4 @@
-"""One cluster as its stages see it: inventory, directory, keys, and where the programs are."""
+"""One cluster as its stages see it: inventory, directory, keys, and locations of programs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """How long each wait may take, in seconds, before it is said to have failed."""
+    """The timeout of each kind of wait, in seconds."""
 
     boot: float = 300.0
     install: float = 600.0
     etcd: float = 300.0
     kubernetes: float = 300.0
-    # How often the one polling loop looks.
+    # Seconds between two probes of a wait.
     interval: float = 0.5
 
 
@@ -37,7 +37,7 @@ class Site:
     credentials: Mapping[str, Secret]
     kubeconfig: Path
     limits: Limits = field(default_factory=Limits)
-    # Only nodes whose names match are touched by stages that work node by node.
+    # Stages that work node by node touch only nodes whose names match.
     nodes: re.Pattern[str] = field(default_factory=lambda: re.compile(""))
 
     @property

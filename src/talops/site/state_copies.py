@@ -1,4 +1,4 @@
-"""Local state files, and the private, timestamped copies that are kept of them."""
+"""Local state files and their private, timestamped copies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BACKUPS = Path(".talops/state")
 
 
 def local_backend(root: Path, cluster: Cluster) -> LocalBackend:
-    """Files beside the layers, whatever the inventory says now."""
+    """State files next to the layers, regardless of the backend in the inventory."""
     from talops.statestore.backends.local import LocalBackend
     from talops.statestore.model import Retention
 
@@ -28,7 +28,7 @@ def local_backend(root: Path, cluster: Cluster) -> LocalBackend:
 
 
 def copies_around(root: Path, cluster: Cluster | None) -> AbstractContextManager[None]:
-    """Copies before and after whatever happens inside, where states are local files."""
+    """Copies of local state files before and after the enclosed operation."""
     if cluster is None or cluster.state.kind != "local":
         return nullcontext()
     return local_backend(root, cluster).around()

@@ -1,4 +1,4 @@
-"""Cluster → the templates that its VMs can be cloned from."""
+"""The templates from which the VMs of a cluster are cloned."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from talops.inventory.model import Cluster, Proxmox
 
 KIND = {"image": "qcow2", "iso": "iso"}
-SMALLEST_DISK = 10  # GiB; a clone grows to what its node wants
+SMALLEST_DISK = 10  # GiB; a clone grows to the size its node needs
 
 
 def recipes(
     cluster: Cluster, hosts: Sequence[str], *, source: str = "image", vm_id: int | None = None
 ) -> list[Recipe]:
-    """One per host; the first has the VMID of the inventory, which the plan clones from."""
+    """One per host; the first has the VMID of the inventory, from which the plan clones."""
     proxmox = cluster.proxmox
     if proxmox is None:
-        raise TalopsError("this cluster is on bare metal: it needs no template")
+        raise TalopsError("this cluster is on bare metal and needs no template")
     if vm_id is not None and len(hosts) > 1:
         raise TalopsError(
-            "VMIDs are unique over all hosts, so --vm-id goes with one --host",
-            hint="leave --vm-id out: each template then gets the next free one",
+            "VMIDs are unique across all hosts, so --vm-id requires exactly one --host",
+            hint="omit --vm-id: each template then gets the next free one",
         )
     planned = proxmox.template
     return [

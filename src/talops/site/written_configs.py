@@ -1,4 +1,4 @@
-"""The configs on disk: what differs from what is wanted, and writing it for the owner alone."""
+"""The configs on disk: compare them with the wanted ones, and write them with private mode."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOURCES = "cluster.yaml and nodes.yaml"
 def config_changes(
     directory: Path, configs: Mapping[str, MachineConfig], version: str
 ) -> list[Change]:
-    """One file per node; files of nodes that are gone go too."""
+    """One file per node; files of removed nodes are removed."""
     wanted = {
         f"{CONFIGS}/{name}.yaml": generated.stamped(
             config.to_yaml(), version=version, sources=SOURCES
@@ -37,7 +37,7 @@ def config_changes(
 
 
 def talosconfig_change(directory: Path, wanted: Context, now: datetime) -> Change | None:
-    """The cluster's entry is renewed only when it has to be; entries of others are kept."""
+    """Renew the cluster's entry only if necessary; keep entries of other clusters."""
     path = directory / TALOSCONFIG
     try:
         before = path.read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def talosconfig_change(directory: Path, wanted: Context, now: datetime) -> Chang
 
 
 def talosconfig_without(directory: Path, name: str) -> Change | None:
-    """The file without one cluster's entry; a file that held nothing else goes."""
+    """The file without the entry of one cluster; removed if no other entry remains."""
     path = directory / TALOSCONFIG
     if not path.exists():
         return None
@@ -76,13 +76,13 @@ def write(directory: Path, changes: list[Change]) -> None:
     folder = directory / CONFIGS
     if changes:
         make_private_directory(folder)
-        # Whatever the repository's own .gitignore says: keys are never committed by accident.
+        # Regardless of the repository's own .gitignore: keys are never committed by accident.
         write_atomic(folder / ".gitignore", "*\n")
     for change in changes:
         path = directory / change.path
         if change.action is Action.REMOVE or change.path != TALOSCONFIG:
-            # A config goes before its successor takes the name: so there is no second file with
-            # its keys at any moment, and one that is missing is made again by the next run.
+            # Remove a config before its successor is renamed: so there is never a second file with
+            # its keys, and the next run writes a missing one again.
             path.unlink(missing_ok=True)
         if change.action is not Action.REMOVE:
             write_atomic(path, change.after, mode=PRIVATE, guarded=True)

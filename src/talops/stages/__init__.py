@@ -1,7 +1,7 @@
 """One file per stage of a workflow; each observes, plans, applies and verifies.
 
-The stages of `up` can be named here without loading them: each file is loaded when its class is
-first used, which `pipeline.later` puts off until OpenTofu is under way.
+The stages of `up` can be named here without loading them: a file is loaded when its class is first
+used. `pipeline.later` defers that until OpenTofu is running.
 """
 
 from __future__ import annotations

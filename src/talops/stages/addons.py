@@ -1,4 +1,4 @@
-"""Stage `addons`: what a cluster needs before Flux can take over, and no longer than that."""
+"""Stage `addons`: deploy what a cluster needs before Flux takes over, and only until then."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from talops.gitops.catalog import source
 from talops.gitops.placing import installed, placed
 from talops.kube.objects import read_manifest
 from talops.pipeline.stage import Absent, Stage
+from talops.plural import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """Add-ons of which something differs, with what was seen of it; the objects of all."""
+    """Add-ons that differ from the cluster, with their differences; the objects of all add-ons."""
 
     pending: tuple[tuple[str, ObjectDifferences], ...] = ()
     objects: Mapping[str, tuple[Object, ...]] = field(default_factory=dict, repr=False)
@@ -48,7 +49,7 @@ class Addons(Stage[Facts, ObjectChange]):
         self._report = report
 
     async def observe(self) -> Facts | Absent:
-        """Charts are fetched and rendered first: a wrong checksum shows before any VM is made."""
+        """Render charts first: a wrong checksum is reported before any VM is created."""
         addons = wanted(self._site.cluster, self._site.credentials)
         if not addons:
             return Facts()
@@ -93,7 +94,7 @@ class Addons(Stage[Facts, ObjectChange]):
 
 def _change(name: str, seen: ObjectDifferences, objects: tuple[Object, ...]) -> ObjectChange:
     if seen.differing:
-        detail = f"{len(seen.differing)} objects"
+        detail = count(len(seen.differing), "object")
         return ObjectChange("apply", name, detail, gentle=seen.gentle, objects=objects)
-    detail = f"{len(seen.to_release)} objects"
-    return ObjectChange("leave to Flux", name, detail, gentle=True, objects=objects)
+    detail = f"{count(len(seen.to_release), 'object')} to Flux"
+    return ObjectChange("release", name, detail, gentle=True, objects=objects)

@@ -1,4 +1,4 @@
-"""Stage `adopt`: what exists on Proxmox and is ours comes back into a state that was lost."""
+"""Stage `adopt`: import existing VMs and images of this cluster into a state that was lost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ IMPORT, COMPLETE = "import", "complete"
 
 @dataclass(frozen=True)
 class Facts:
-    """What can be taken over, what only looks like ours, and layers with gaps in their state."""
+    """What to import, what matches only partly, and layers whose state has gaps."""
 
     claims: tuple[Claim, ...] = ()
     doubts: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Adopt(Stage[Facts, AdoptChange]):
     def __init__(self, site: Site, report: Reporter) -> None:
         self._site = site
         self._report = report
-        # One program at a time in a layer's directory: others ask through `pending`.
+        # One OpenTofu per layer directory at a time; other stages ask through `pending`.
         self._looking = asyncio.Lock()
 
     @property
@@ -74,12 +74,12 @@ class Adopt(Stage[Facts, AdoptChange]):
 
     async def observe(self) -> Facts | Absent:
         if pending_files(self._site.cluster, self._site.root):
-            return Absent("configure", "the OpenTofu files are about to change")
+            return Absent("configure", "the OpenTofu files will change first")
         async with self._looking:
             return await self._look()
 
     async def pending(self) -> bool:
-        """Whether anything is to be taken over before a plan means something."""
+        """Whether imports must run before a plan is meaningful."""
         return self.pending_in(await self.observe())
 
     @staticmethod
@@ -89,17 +89,20 @@ class Adopt(Stage[Facts, AdoptChange]):
     def plan(self, facts: Facts) -> list[AdoptChange]:
         if facts.doubts:
             raise ConflictError(
-                "VMs that look like this cluster's own are not what talops made; none is taken "
-                "over:\n  " + "\n  ".join(facts.doubts),
+                "some VMs match this cluster only partly; nothing was imported:\n  "
+                + "\n  ".join(facts.doubts),
                 where=self._site.cluster.proxmox.api_url if self._site.cluster.proxmox else None,
-                hint="correct nodes.yaml, or move or remove those VMs; then talops recover again",
+                hint=(
+                    "correct nodes.yaml, or change or remove these VMs in Proxmox; then: talops "
+                    "recover"
+                ),
             )
         changes = [
-            AdoptChange(IMPORT, c.what, f"{c.identity} fits", None, c.layer, c.address, c.identity)
+            AdoptChange(IMPORT, c.what, f"is {c.identity}", None, c.layer, c.address, c.identity)
             for c in facts.claims
         ]
         touched = dict.fromkeys([*(claim.layer for claim in facts.claims), *facts.gaps])
-        detail = "what no import can read back"
+        detail = "attributes that an import cannot read"
         return [*changes, *(AdoptChange(COMPLETE, name, detail, layer=name) for name in touched)]
 
     async def apply(self, change: AdoptChange) -> None:
@@ -116,7 +119,7 @@ class Adopt(Stage[Facts, AdoptChange]):
         if self.pending_in(facts):
             assert isinstance(facts, Facts)
             left = ", ".join([*(claim.what for claim in facts.claims), *facts.doubts, *facts.gaps])
-            raise TalopsError(f"still not in the state: {left}", hint="talops recover again")
+            raise TalopsError(f"still not in the state: {left}", hint="talops recover")
 
     async def _look(self) -> Facts:
         cluster = self._site.cluster
@@ -139,7 +142,7 @@ class Adopt(Stage[Facts, AdoptChange]):
     async def _compare(
         self, missing: Iterable[PlannedVm], images: Mapping[str, Mapping[str, str]]
     ) -> Facts:
-        """Every VM that is not in a state is held against those that are there."""
+        """Compare every VM that is missing from the state with the existing VMs."""
         cluster = self._site.cluster
         assert cluster.proxmox
         reached = access_of(self._site)
@@ -160,7 +163,7 @@ class Adopt(Stage[Facts, AdoptChange]):
         return Facts((*files, *claims), tuple(doubts))
 
     async def _document(self, layer: Layer) -> dict[str, Any]:
-        """The layer's state; nothing in it where there is none."""
+        """The state of the layer; empty if it does not exist."""
         text = await (await self._engine(layer)).state_pull()
         return dict(json.loads(text)) if text.strip() else {}
 

@@ -1,8 +1,8 @@
-"""Stage `apply-config`: every node has the machine config that the inventory gives it.
+"""Stage `apply-config`: apply the machine config of the inventory to every node.
 
-Control planes are waited for, and workers that ran before. A new worker opens its API only when a
-control plane signs its certificate; it finds one by the discovery service, or at the cluster's
-endpoint, which may be a VIP that needs etcd. So `bootstrap` comes first, and then `workers` waits.
+It waits for control planes, and for workers that already ran. A new worker opens its API only when
+a control plane signs its certificate. It finds one through the discovery service or the cluster's
+endpoint, which may be a VIP that needs etcd. So `bootstrap` runs first, and `workers` waits for it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
         self._site = site
         self._secrets = secrets
         self._configs = NodeConfigs(site, secrets, report, allow_unhealthy_etcd)
-        # A node that reboots comes back.
+        # A node that does not answer may be rebooting.
         self.patience = site.limits.boot
 
     async def observe(self) -> Facts | Absent:
@@ -61,7 +61,7 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
         await self._configs.bring(change)
 
     async def verify(self, seen: Seen[Facts, ConfigChange], /) -> None:
-        """All but workers that had no config before: `workers` waits for those."""
+        """All nodes except new workers: `workers` waits for those."""
         found = seen.facts.nodes
         nodes = [n for n in self._site.chosen if n.controller or ran(found.get(n.name))]
         untouched = since(seen.applied, found)
@@ -69,7 +69,7 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
         await asyncio.gather(*(self._configs.wait(node) for node in left))
 
     async def _excused(self, fleet: Fleet, states: Mapping[str, State]) -> set[str]:
-        """Workers that are silent where no etcd is: they may have their config and wait for it."""
+        """Workers that do not answer before etcd exists: they may have a config and wait for it."""
         silent = {node.name for node in self._site.chosen if _silent_worker(node, states)}
         if not silent or await fleet.has_etcd(self._site.cluster.control_planes):
             return set()

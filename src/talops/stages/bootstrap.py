@@ -1,8 +1,8 @@
-"""Stage `bootstrap`: etcd is founded once in a cluster's life, and every control plane is in it.
+"""Stage `bootstrap`: bootstrap etcd once in a cluster's life, with every control plane in it.
 
-Nothing on the Talos side stops a second founding: a node that has not joined yet would accept it
-and split the cluster. So this stage looks at every control plane first, writes down what it is
-about to do, calls one node, and on any doubtful answer looks again instead of calling again.
+Talos does not prevent a second bootstrap: a node that has not joined yet would accept it and split
+the cluster. So this stage reads every control plane first, records what it is about to do, and
+calls one node. After a doubtful answer it observes again instead of calling again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from talops.site.site import Site
 
 RESTORE = (
-    "restore a snapshot: talops recover --from-snapshot FILE; or, if it may start empty: "
-    "talops recover --bootstrap-again {cluster}"
+    "restore a snapshot: talops recover --from-snapshot FILE; or, if losing its data is "
+    "acceptable, start with an empty etcd: talops recover --bootstrap-again {cluster}"
 )
 
 
 @dataclass(frozen=True)
 class ControlPlaneFacts:
-    """One control plane: has it etcd data, and which members does it know?"""
+    """One control plane: whether it has etcd data, and which members it knows."""
 
     has_data: bool
     members: frozenset[str]
@@ -42,7 +42,7 @@ class ControlPlaneFacts:
 @dataclass(frozen=True)
 class Facts:
     planes: dict[str, ControlPlaneFacts]
-    # Cluster id of a founding that was completed from here.
+    # Cluster ID of a bootstrap that was completed from here.
     founded: str | None
     cluster_id: str
     # SHA-256 of the snapshot that etcd was last restored from, or was about to be.
@@ -61,7 +61,7 @@ class Bootstrap(Stage[Facts, Change]):
         self._secrets = secrets
         self._report = report
         self._fleet: Fleet | None = None
-        # A control plane that reboots comes back.
+        # A control plane that does not answer may be rebooting.
         self.patience = site.limits.boot
 
     @property
@@ -87,18 +87,20 @@ class Bootstrap(Stage[Facts, Change]):
             return []
         if facts.founded == facts.cluster_id:
             raise ConflictError(
-                "this cluster was founded before, and now no control plane has etcd data",
+                "this cluster was bootstrapped before, but no control plane has etcd data",
                 where=", ".join(facts.planes),
                 hint=RESTORE.format(cluster=self._site.cluster.name),
             )
         first = self._planes[0]
-        return [Change("found", f"etcd on {first.name}", "once in a cluster's life", first.name)]
+        return [
+            Change("bootstrap", f"etcd on {first.name}", "once in a cluster's life", first.name)
+        ]
 
-    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
-        """Called for the first control plane only, and only if nobody has data by now."""
+    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is only one)
+        """Called for the first control plane only, and only if no control plane has data."""
         first = self._planes[0]
         await wait_for(
-            f"etcd is founded on {first.name}",
+            f"etcd to be bootstrapped on {first.name}",
             self._found,
             timeout=self._site.limits.etcd,
             interval=self._site.limits.interval,
@@ -111,7 +113,7 @@ class Bootstrap(Stage[Facts, Change]):
             if not seen.applied and not self._missing(seen.facts.planes[node.name]):
                 continue
             await wait_for(
-                f"{node.name} knows all etcd members",
+                f"{node.name} to list all etcd members",
                 lambda node=node: self._joined(node),  # type: ignore[misc]  # bound now, by name
                 timeout=self._site.limits.etcd,
                 interval=self._site.limits.interval,
@@ -120,14 +122,14 @@ class Bootstrap(Stage[Facts, Change]):
             )
 
     async def conclude(self, seen: Seen[Facts, Change], /) -> None:
-        """From now on this cluster is never founded a second time."""
+        """From now on this cluster is never bootstrapped a second time."""
         path = self._site.root / record.RECORD
         if record.read_record(path) != seen.facts.cluster_id:
             snapshot = record.read_snapshot(path)
             self._record("founded", seen.facts.cluster_id, snapshot=snapshot)
 
     async def _found(self) -> Ready[None] | NotYet:
-        """Look at all, then call one. A lost reply means: look again, never call blindly."""
+        """Observe all control planes, then call one. After a lost answer observe again."""
         facts = await self.observe()
         if isinstance(facts, Absent):
             return NotYet(facts.reason)
@@ -149,8 +151,8 @@ class Bootstrap(Stage[Facts, Change]):
             except PreconditionError as error:
                 return NotYet(error.what)
             except UnreachableError as error:
-                return NotYet(f"the answer was lost, looking again: {error.what}")
-        return NotYet("accepted; etcd starts")
+                return NotYet(f"the answer was lost, checking again: {error.what}")
+        return NotYet("accepted; etcd is starting")
 
     async def _joined(self, node: Node) -> Ready[None] | NotYet:
         plane = await self._look(node)
@@ -162,11 +164,11 @@ class Bootstrap(Stage[Facts, Change]):
         return Ready(None)
 
     def _missing(self, plane: ControlPlaneFacts) -> list[str]:
-        """Control planes that this one does not know as members."""
+        """Control planes that this one does not list as members."""
         return sorted({other.name for other in self._planes} - plane.members)
 
     async def _look(self, node: Node) -> ControlPlaneFacts:
-        """Data and membership of one control plane; no answer is an error."""
+        """Data and members of one control plane; no answer is an error."""
         assert self._fleet
         with named(node, f"talops talos services --nodes {node.address}"):
             return await self._asked(self._fleet, node)

@@ -1,4 +1,4 @@
-"""Stage `configure`: the rendered files, the secrets of a new cluster, and the way to its nodes."""
+"""Stage `configure`: the generated files, the secrets of a new cluster, and its talosconfig."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from talops.errors import TalopsError
 from talops.machineconfig.places import SEALED, TALOSCONFIG
 from talops.machineconfig.secrets.talosconfig import context_of
 from talops.pipeline.stage import Change, Stage
+from talops.plural import count
 from talops.render.tree import render
 from talops.site.state_passphrase import passphrase_at_hand
 from talops.site.written_configs import talosconfig_change, write
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 SOURCES = "cluster.yaml and nodes.yaml"
 TERRITORY = ("infrastructure", "Taskfile.yaml", "justfile")
-FILES, SECRETS, ACCESS = "write", "make", "sign"
+FILES, SECRETS, ACCESS = "write", "generate", "issue"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def wanted_files(cluster: Cluster, root: Path) -> dict[str, str]:
 
 
 def pending_files(cluster: Cluster, root: Path) -> list[generated.Change]:
-    """What `configure` would write or remove now."""
+    """What `configure` would write or remove."""
     return generated.changes(root, wanted_files(cluster, root), TERRITORY)
 
 
@@ -75,14 +76,17 @@ class Configure(Stage[Facts, ConfigureChange]):
         edited = [change.path for change in facts.files if change.edited]
         if edited:
             raise TalopsError(
-                f"{len(edited)} generated file(s) were edited by hand",
+                f"{count(len(edited), 'generated file')} edited by hand",
                 where=", ".join(edited),
-                hint="talops configure shows the difference; --force there overwrites",
+                hint=(
+                    "talops configure shows the differences; talops configure --force "
+                    "overwrites them"
+                ),
             )
         changes = [] if facts.has_secrets else [ConfigureChange(SECRETS, SEALED, "PKI and tokens")]
         if facts.files:
-            count = f"{len(facts.files)} files"
-            changes.append(ConfigureChange(FILES, "infrastructure/", count, files=facts.files))
+            detail = count(len(facts.files), "file")
+            changes.append(ConfigureChange(FILES, "infrastructure/", detail, files=facts.files))
         if not facts.has_access:
             changes.append(ConfigureChange(ACCESS, TALOSCONFIG, "for talosctl and talops talos"))
         return changes
@@ -100,10 +104,10 @@ class Configure(Stage[Facts, ConfigureChange]):
         await self._secrets.require()
         left = (await self.observe()).files
         if left:
-            raise TalopsError("rendered files differ right after writing", where=left[0].path)
+            raise TalopsError("generated files differ right after writing them", where=left[0].path)
 
     async def _access(self) -> generated.Change | None:
-        """What the talosconfig lacks: its entry, the CA of these secrets, or time."""
+        """The pending change of the talosconfig: a new entry, another CA, or a new certificate."""
         now = datetime.now(UTC)
         wanted = context_of(self._site.cluster, await self._secrets.require(), now)
         return talosconfig_change(self._site.root, wanted, now)

@@ -1,4 +1,4 @@
-"""Stage `destroy`: what OpenTofu made is unmade, the last layer first."""
+"""Stage `destroy`: destroy what OpenTofu created, the last layer first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
 from talops.pipeline.stage import Change, Stage
+from talops.plural import count
 from talops.render.layers import layers
 from talops.site import layer_access as access
 from talops.site.resource_progress import ResourceProgress
@@ -31,9 +32,9 @@ DESTROY, REMOVE = "destroy", "remove"
 
 @dataclass(frozen=True)
 class Facts:
-    """Layer → addresses of what its state lists.
+    """Layer → addresses in its state.
 
-    `emptied`: layers whose local state lists nothing, and whose file is not to be kept.
+    `emptied`: layers with an empty local state whose file is not kept.
     """
 
     listed: dict[str, tuple[str, ...]]
@@ -61,7 +62,7 @@ class Destroy(Stage[Facts, Change]):
 
     @property
     def _layers(self) -> list[Layer]:
-        """In reverse: what others stand on goes last. Only the cluster's own unless asked."""
+        """In reverse order of dependency; only the cluster's own layers by default."""
         found = reversed(layers(self._site.cluster))
         return [
             layer.at(self._site.root)
@@ -76,7 +77,7 @@ class Destroy(Stage[Facts, Change]):
         return Facts(listed, tuple(layer.name for layer in empty))
 
     def plan(self, facts: Facts) -> list[Change]:
-        gone = [Change(REMOVE, name, "its empty state") for name in facts.emptied]
+        gone = [Change(REMOVE, name, "empty state") for name in facts.emptied]
         return gone + [
             Change(DESTROY, name, _detail(addresses))
             for name, addresses in facts.listed.items()
@@ -107,9 +108,10 @@ class Destroy(Stage[Facts, Change]):
         if left:
             name, addresses = next(iter(left.items()))
             raise TalopsError(
-                f"the state still lists {len(addresses)} resources: {', '.join(addresses[:3])}",
+                f"the state still lists {count(len(addresses), 'resource')}: "
+                f"{', '.join(addresses[:3])}",
                 where=name,
-                hint="talops down again, or look: talops infra state-list",
+                hint="run talops down again, or list them: talops infra state-list",
             )
 
     async def _listed(self, layer: Layer) -> tuple[str, ...]:
@@ -117,7 +119,7 @@ class Destroy(Stage[Facts, Change]):
         return tuple(a for a in addresses if f".{DATA}" not in f".{a}")
 
     def _files(self, layer: Layer) -> list[Path]:
-        """The local state and its backup, unless they are to be kept."""
+        """The local state and its backup, unless they are kept."""
         if self._site.cluster.state.kind != "local" or self._keep_state:
             return []
         return sorted(layer.path.glob("terraform.tfstate*"))
@@ -130,6 +132,6 @@ class Destroy(Stage[Facts, Change]):
 
 def _detail(addresses: Sequence[str]) -> str:
     """Every VM by its name: what is confirmed is what is destroyed."""
-    count = f"{len(addresses)} resource{'s' if len(addresses) > 1 else ''}"
+    number = count(len(addresses), "resource")
     vms = [module_key(a) or a for a in addresses if f"{VM}." in a]
-    return f"{count}, with VM {', '.join(vms)}" if vms else count
+    return f"{number}, with VM {', '.join(vms)}" if vms else number

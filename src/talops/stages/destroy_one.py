@@ -1,4 +1,4 @@
-"""Stage `destroy` for one node: its VM goes, and nothing else."""
+"""Stage `destroy` for one node: destroy its VM and nothing else."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class DestroyOne(Stage[Facts, Change]):
     async def observe(self) -> Facts | Absent:
         if not self._layer.path.is_dir():
             raise TalopsError(
-                "the OpenTofu files are not written yet, so nothing is known of its VM",
+                "the OpenTofu files do not exist yet, so the VM of this node is unknown",
                 where=str(self._layer.path),
-                hint="talops up --only configure; if a state was lost: talops recover",
+                hint="talops up --only configure; if the state was lost: talops recover",
             )
         addresses = await (await self._engine()).state_list()
         return Facts(tuple(a for a in addresses if a.startswith(f"{self._module}.")))
@@ -62,9 +62,9 @@ class DestroyOne(Stage[Facts, Change]):
         name = self._node.name
         if not facts.listed:
             return []
-        return [Change("destroy", f"VM {name}", "with its disks; talops up makes it anew", name)]
+        return [Change("destroy", f"VM {name}", "and its disks; talops up recreates it", name)]
 
-    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
+    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is only one)
         engine, name = await self._engine(), frozenset({self._node.name})
         policy = Policy(
             allow_destroy=name, allow_unhealthy_etcd=name if self._force else frozenset()

@@ -1,4 +1,4 @@
-"""Stage `forget`: files that speak of a cluster which is no more."""
+"""Stage `forget`: remove the local files of a destroyed cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """The cluster's secrets are not among them: with them the same cluster can come back."""
+    """The cluster's secrets are kept: with them the same cluster can be recreated."""
 
     has_context: bool
     has_record: bool
@@ -47,7 +47,7 @@ class Forget(Stage[Facts, Change]):
     def plan(self, facts: Facts) -> list[Change]:
         changes = []
         if facts.has_record:
-            changes.append(Change("remove", RECORD, "etcd may be founded again"))
+            changes.append(Change("remove", RECORD, "allows a new bootstrap"))
         if facts.has_context:
             changes.append(Change("remove", self._site.kubeconfig.name, "its context"))
         if facts.has_access:
@@ -69,4 +69,4 @@ class Forget(Stage[Facts, Change]):
             write_atomic(self._site.kubeconfig, left, mode=PRIVATE, guarded=True)
 
     async def verify(self, _: Seen[Facts, Change], /) -> None:
-        """Nothing more to prove: each file was written or removed in one step."""
+        """Nothing to prove: each file was written or removed in one step."""

@@ -1,4 +1,4 @@
-"""Stage `forget` for one node: Kubernetes no longer waits for it."""
+"""Stage `forget` for one node: remove it from Kubernetes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """`known`: Kubernetes lists it. `silent`: it could not be asked, and why."""
+    """`known`: Kubernetes lists it. `silent`: why Kubernetes did not answer."""
 
     known: bool
     silent: str = ""
 
 
 class ForgetOne(Stage[Facts, Change]):
-    """Pods of a node that is gone stay where they are until its Node object goes too."""
+    """Pods of a removed node stay bound to it until its Node object is deleted."""
 
     name = "forget"
 
@@ -50,7 +50,7 @@ class ForgetOne(Stage[Facts, Change]):
         name = self._node.name
         return [Change("remove", f"Node {name}", "from Kubernetes", name)] if facts.known else []
 
-    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
+    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is only one)
         async with self._reach.kube() as kube:
             await kube.delete(Ref("v1", "Node", self._node.name))
 
@@ -58,12 +58,15 @@ class ForgetOne(Stage[Facts, Change]):
         facts = await self.observe()
         if facts.known:
             raise TalopsError(
-                f"Kubernetes still lists {self._node.name}",
-                hint=f"is its kubelet still running? kubectl delete node {self._node.name}",
+                f"Kubernetes still lists node {self._node.name}",
+                hint=(
+                    "if its kubelet still runs, stop it; then: kubectl delete node "
+                    f"{self._node.name}"
+                ),
             )
         if facts.silent:
             self._report.note(
-                f"Kubernetes could not be asked: {facts.silent}",
+                f"Kubernetes did not answer, so the node was not removed from it: {facts.silent}",
                 level="warning",
-                hint=f"when it is back: kubectl delete node {self._node.name}",
+                hint=f"when Kubernetes answers again: kubectl delete node {self._node.name}",
             )

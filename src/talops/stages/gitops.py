@@ -1,4 +1,4 @@
-"""Stage `gitops`: the cluster can decrypt its own secrets and follows its repository."""
+"""Stage `gitops`: the cluster can decrypt its own secrets and follows its Git repository."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     Probe = Callable[[], Awaitable[Ready[None] | NotYet]]
 
-FOLLOW, INSTALL, MAKE_KEY = "follow", "install", "make"
-# Namespaces and secrets: nothing restarts because they are as they should be again.
-GENTLE = frozenset({"create", "plant"})
+FOLLOW, INSTALL, MAKE_KEY = "reconcile", "install", "generate"
+# Namespaces and secrets: restoring them restarts nothing.
+GENTLE = frozenset({"create"})
 REQUESTED = "reconcile.fluxcd.io/requestedAt"
 GIT, SYNC = (
     Ref(flux.SOURCES, "GitRepository", flux.NAME, flux.NAMESPACE),
@@ -50,7 +50,7 @@ GIT, SYNC = (
 
 @dataclass(frozen=True)
 class Part:
-    """Objects that are brought together, and what to call that."""
+    """Objects that are applied together, and how to describe that."""
 
     action: str
     target: str
@@ -59,13 +59,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Facts:
-    """The parts of which something differs, and whether their objects are merely missing.
+    """The parts that differ, and whether their objects are merely missing.
 
-    `needs_key`: a deploy key has to be made first.
-
-    `checked`: the branch as it is now; None: nobody could look at it yet.
-
-    `behind`: Flux has fetched another commit than the one that was checked.
+    `needs_key`: a deploy key must be generated first. `checked`: the branch as it is now; None if
+    it could not be read yet. `behind`: Flux has fetched another commit than the checked one.
     """
 
     pending: tuple[tuple[Part, bool], ...] = ()
@@ -87,7 +84,7 @@ class GitOps(Stage[Facts, ObjectChange]):
         return self._site.cluster.repository
 
     async def observe(self) -> Facts | Absent:
-        """Repository and key first: what is wrong there shows before any VM is made."""
+        """Check repository and key first: errors there are reported before any VM is created."""
         repository = self._repository
         if repository is None:
             return Facts()
@@ -107,7 +104,7 @@ class GitOps(Stage[Facts, ObjectChange]):
 
     def plan(self, facts: Facts) -> list[ObjectChange]:
         if facts.needs_key:
-            detail = "a deploy key, to be allowed at the Git server"
+            detail = "deploy key to add to the Git server"
             return [ObjectChange(MAKE_KEY, VAULT_NAME, detail)]
         changes = [
             ObjectChange(
@@ -120,7 +117,7 @@ class GitOps(Stage[Facts, ObjectChange]):
         ]
         if facts.behind and facts.checked:
             commit = facts.checked.commit[:12]
-            changes.append(ObjectChange(FOLLOW, commit, "Flux is asked to look now", gentle=True))
+            changes.append(ObjectChange(FOLLOW, commit, "request a fetch by Flux", gentle=True))
         return changes
 
     async def apply(self, change: ObjectChange) -> None:
@@ -143,13 +140,16 @@ class GitOps(Stage[Facts, ObjectChange]):
         checked = seen.facts.checked
         if checked is None:
             raise TalopsError(
-                "the deploy key is new: the Git server does not know it yet",
+                "the deploy key is new, and the Git server does not accept it yet",
                 where=repository.url,
-                hint="talops gitops deploy-key prints it; allow it there, then talops up again",
+                hint=(
+                    "talops gitops deploy-key prints the key; add it to the repository with "
+                    "read access, then: talops up"
+                ),
             )
         async with connected(self._site) as kube:
-            await self._wait("the repository is fetched", lambda: _fetched(kube, checked))
-            await self._wait("the repository is applied", lambda: _applied(kube))
+            await self._wait("Flux to fetch the repository", lambda: _fetched(kube, checked))
+            await self._wait("Flux to apply the repository", lambda: _applied(kube))
             await self._prove(kube, checked.canary)
 
     async def _wait(self, name: str, probe: Probe) -> None:
@@ -163,7 +163,7 @@ class GitOps(Stage[Facts, ObjectChange]):
         )
 
     async def _prove(self, kube: KubeClient, wanted: Secret | None) -> None:
-        """The canary's value is in the cluster as plain as it is here: Flux has decrypted it."""
+        """The canary has the same plain value in the cluster as here: Flux decrypted it."""
         if wanted is None:
             self._report.note(
                 f"the branch has no {flux.CANARY_FILE}: decryption in the cluster is not proven",
@@ -171,7 +171,7 @@ class GitOps(Stage[Facts, ObjectChange]):
                 hint="talops gitops init, then commit and push",
             )
             return
-        await self._wait("the canary is decrypted in the cluster", lambda: _decrypted(kube, wanted))
+        await self._wait("Flux to decrypt the canary Secret", lambda: _decrypted(kube, wanted))
 
     async def _wanted(self, repository: Repository, reader: GitAccess) -> list[Part]:
         title, controllers = await flux_install.objects(self._site, repository.install)
@@ -182,11 +182,11 @@ class GitOps(Stage[Facts, ObjectChange]):
         operated = repository.install == "operator"
         return [
             Part("create", f"namespace {flux.NAMESPACE}", (flux.namespace(),)),
-            Part("plant", f"secret {flux.KEY_SECRET}", (key,)),
-            *([Part("plant", "Git credentials", (git,))] if git else []),
+            Part("create", f"secret {flux.KEY_SECRET}", (key,)),
+            *([Part("create", "Git credentials", (git,))] if git else []),
             Part(INSTALL, title, tuple(controllers)),
             *([Part(INSTALL, "FluxInstance", (flux_install.instance(self._site),))] * operated),
-            Part("hand over to", f"{repository.name}@{repository.branch}", tuple(sync)),
+            Part("sync", f"{repository.name}@{repository.branch}", tuple(sync)),
         ]
 
 
@@ -198,7 +198,9 @@ async def _fetched(kube: KubeClient, checked: CheckedBranch) -> Ready[None] | No
         return NotYet(why)
     revision = revision_of(found.value)
     if checked.commit not in revision:
-        return NotYet(f"{revision} is fetched, {checked.commit} is the branch's last")
+        return NotYet(
+            f"fetched {revision}, but the latest commit of the branch is {checked.commit}"
+        )
     return Ready(None)
 
 
@@ -208,24 +210,24 @@ async def _is_behind(kube: KubeClient, checked: CheckedBranch) -> bool:
 
 
 async def _applied(kube: KubeClient) -> Ready[None] | NotYet:
-    """Ready, and of the commit that was fetched, not of an earlier one."""
+    """Ready, and for the fetched commit, not for an earlier one."""
     found = ready(await kube.get(SYNC))
     if isinstance(found, NotYet):
         return found
     fetched = revision_of(await kube.get(GIT) or {})
     applied = found.value["status"].get("lastAppliedRevision")
     if applied is None or applied != fetched:
-        return NotYet(f"{applied or 'nothing'} is applied, {fetched} is fetched")
+        return NotYet(f"applied {applied or 'nothing'}, but fetched {fetched}")
     return Ready(None)
 
 
 async def _decrypted(kube: KubeClient, wanted: Secret) -> Ready[None] | NotYet:
     live = await kube.get(Ref("v1", "Secret", flux.CANARY, flux.NAMESPACE))
     if live is None:
-        return NotYet("it does not exist yet")
+        return NotYet("the Secret does not exist yet")
     value = base64.b64decode((live.get("data") or {}).get("canary", "")).decode(errors="replace")
     if value != wanted.reveal():
-        return NotYet("its value is not the one in the repository")
+        return NotYet("its value differs from the repository")
     return Ready(None)
 
 
@@ -246,10 +248,10 @@ def git_secret(site: Site, reader: GitAccess) -> Object | None:
 
 
 async def make_deploy_key(site: Site, learn: Callable[..., None], report: Reporter) -> Secret:
-    """Into the vault first: a key that was shown and then lost would be worse than none."""
+    """Store the key first: a key that was printed and then lost would be worse than none."""
     made = deploykey.generate()
     learn(made)
     await Vault.of(site.sops).write({VAULT_NAME: made})
     public = deploykey.public_part(made, f"talops {site.cluster.name}")
-    report.note(f"allow this deploy key to read the repository: {public}")
+    report.note(f"add this deploy key to the repository with read access: {public}")
     return made

@@ -1,4 +1,4 @@
-"""Stage `images`: every schematic is known to the Image Factory, so that its images can be had."""
+"""Stage `images`: register every schematic with the Image Factory, so that its images exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """Schematic id → known; those given by id alone cannot be registered, only looked for."""
+    """Schematic ID → known; one that is given by ID alone cannot be registered."""
 
     known: dict[str, bool]
 
@@ -51,7 +51,7 @@ class Images(Stage[Facts, SchematicChange]):
         try:
             return Facts({name: await self._factory.knows(name) for name in self._wanted})
         except UnreachableError:
-            # Nothing is to be fetched where every image is there: then nobody has to answer.
+            # If every image is already on its storage, no factory is needed.
             if await absent_images(self._site):
                 raise
             return Facts(dict.fromkeys(self._wanted, True))
@@ -63,7 +63,7 @@ class Images(Stage[Facts, SchematicChange]):
             raise TalopsError(
                 f"the Image Factory does not know schematic {foreign[0]}",
                 where=self._factory.url,
-                hint="correct schematic_id in nodes.yaml, or give `extensions` instead",
+                hint="correct schematic_id in nodes.yaml, or use `extensions` instead",
             )
         return [SchematicChange("register", n[:12], "schematic", schematic=n) for n in missing]
 
@@ -72,11 +72,11 @@ class Images(Stage[Facts, SchematicChange]):
         given = await self._factory.register(self._texts[name])
         if given != name:
             raise TalopsError(
-                f"the Image Factory calls it {given}, talops computed {name}",
+                f"the Image Factory returned schematic {given}, but talops computed {name}",
                 where=self._factory.url,
-                hint="use the factory's id as schematic_id, and report this",
+                hint="set schematic_id to the factory's ID, and report a bug",
             )
 
     async def verify(self, _: Seen[Facts, SchematicChange], /) -> None:
         if self.plan(await self.observe()):
-            raise TalopsError("a schematic is still not known", where=self._factory.url)
+            raise TalopsError("a schematic is still not registered", where=self._factory.url)

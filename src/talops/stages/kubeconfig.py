@@ -1,4 +1,4 @@
-"""Stage `kubeconfig`: an admin kubeconfig of this cluster, with time left on its certificate."""
+"""Stage `kubeconfig`: an admin kubeconfig of this cluster with a valid certificate."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load
 from talops.kube.objects import Ref
 from talops.pipeline.stage import Absent, Change, Stage
+from talops.plural import count
 from talops.talos.errors import MaintenanceModeError
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -35,7 +36,7 @@ SYSTEM_NAMESPACE = Ref("v1", "Namespace", "kube-system")
 
 @dataclass(frozen=True)
 class Facts:
-    """Why the present file does not serve; empty: it does."""
+    """Why the existing file is not usable; empty if it is."""
 
     reason: str
 
@@ -59,14 +60,14 @@ class FetchKubeconfig(Stage[Facts, Change]):
         path = self._site.kubeconfig
         present = kubeconfig_file.entry(path, self._context)
         if present is None:
-            return Facts(f"{path.name} has no context {self._context}")
+            return Facts(f"no context {self._context} in {path.name}")
         if present.server != self._site.cluster.endpoint:
             return Facts(f"it points to {present.server}")
         if present.ca is None or present.ca.strip() != _pem(bundle.k8s.crt):
-            return Facts("it trusts another cluster's CA")
+            return Facts("it trusts the CA of another cluster")
         left = present.expires() - datetime.now(UTC)
         if left < RENEW_BEFORE:
-            return Facts(f"its certificate ends in {left.days} days")
+            return Facts(f"its certificate expires in {count(left.days, 'day')}")
         return Facts("")
 
     def plan(self, facts: Facts) -> list[Change]:
@@ -74,9 +75,9 @@ class FetchKubeconfig(Stage[Facts, Change]):
             return []
         return [Change("fetch", self._site.kubeconfig.name, facts.reason)]
 
-    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is but one)
+    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is only one)
         text = await wait_for(
-            "a control plane hands out a kubeconfig",
+            "a control plane to issue a kubeconfig",
             self._fetch,
             timeout=self._site.limits.kubernetes,
             interval=self._site.limits.interval,
@@ -93,7 +94,7 @@ class FetchKubeconfig(Stage[Facts, Change]):
 
     async def verify(self, _: Seen[Facts, Change], /) -> None:
         await wait_for(
-            f"the Kubernetes API answers at {self._site.cluster.endpoint}",
+            f"the Kubernetes API to answer at {self._site.cluster.endpoint}",
             self._answers,
             timeout=self._site.limits.kubernetes,
             interval=self._site.limits.interval,
@@ -102,24 +103,26 @@ class FetchKubeconfig(Stage[Facts, Change]):
         )
 
     async def _answers(self) -> Ready[None] | NotYet:
-        """An API server answers a moment before it has made the namespaces that add-ons go to."""
+        """An API server answers shortly before it has created the namespaces that add-ons need."""
         async with KubeClient(self._config()) as kube:
             version = await kube.version()
             if await kube.get(SYSTEM_NAMESPACE) is None:
-                return NotYet("it has not made its own namespaces yet")
+                return NotYet("the API server has not created its system namespaces yet")
         self._report.log(f"Kubernetes {version}")
         return Ready(None)
 
     def _config(self) -> Kubeconfig:
         found = load(self._site.kubeconfig, self._context)
         if found is None:
-            raise TalopsError("the kubeconfig is gone", where=str(self._site.kubeconfig))
+            raise TalopsError(
+                "the kubeconfig does not exist any more", where=str(self._site.kubeconfig)
+            )
         return found
 
     async def _fetch(self) -> Ready[Secret] | NotYet:
-        """Any control plane will do, never the VIP: it is the last thing to come up."""
+        """Ask any control plane, never the VIP: that becomes available last."""
         fleet = await self._secrets.fleet()
-        reason = "no control plane"
+        reason = "there is no control plane"
         for node in self._site.cluster.control_planes:
             async with fleet.talos(node) as talos:
                 try:

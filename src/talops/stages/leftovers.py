@@ -1,4 +1,4 @@
-"""Stage `leftovers`: what is still there after a cluster went down, named one by one."""
+"""Stage `leftovers`: list everything that remains after a cluster was destroyed."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Facts:
-    """Nothing is known before the end: a look at the beginning would list what is about to go."""
+    """Empty: at the start the list would include what is about to be destroyed."""
 
 
 class Leftovers(Stage[Facts, Change]):
-    """Changes nothing; its end is a list."""
+    """Changes nothing; reports a list at the end."""
 
     name = "leftovers"
 
@@ -53,14 +53,14 @@ class Leftovers(Stage[Facts, Change]):
     async def observe(self) -> Facts:
         return Facts()
 
-    def plan(self, facts: Facts) -> list[Change]:  # noqa: ARG002  (it has none)
+    def plan(self, facts: Facts) -> list[Change]:  # noqa: ARG002  (there are none)
         return []
 
     async def apply(self, change: Change) -> None:
-        raise TalopsError(f"leftovers are only listed, and it was asked to {change}")
+        raise TalopsError(f"bug: the stage leftovers only lists, but got the change {change}")
 
     async def verify(self, _: Seen[Facts, Change], /) -> None:
-        """What could not be looked at is said, too: it is not the same as nothing."""
+        """Report also what could not be read: that does not mean that nothing remains."""
         found: list[Leftover] = []
         whole = True
         for place, look in (("Proxmox", self._on_proxmox), ("the states", self._in_states)):
@@ -74,14 +74,16 @@ class Leftovers(Stage[Facts, Change]):
                     hint=error.hint,
                 )
         for leftover in found:
-            self._report.note(f"left: {leftover.what}", hint=leftover.hint)
+            self._report.note(f"leftover: {leftover.what}", hint=leftover.hint)
         if whole and not found:
-            self._report.note("nothing is left but the inventory and its secrets")
+            self._report.note("nothing remains except the inventory and its secrets")
 
     async def _on_proxmox(self) -> list[Leftover]:
         asked, reached = wanted(self._site.cluster), access_of(self._site)
         if reached is None:
-            raise TalopsError("no credentials", hint="talops host prepare --user root@pam")
+            raise TalopsError(
+                "no credentials for Proxmox", hint="talops host prepare --user root@pam"
+            )
         proxmox = self._site.cluster.proxmox
         assert proxmox
         async with Client(reached) as client:
@@ -106,12 +108,13 @@ class Leftovers(Stage[Facts, Change]):
 
 
 def left_vms(asked: Wanted, seen: Sequence[Guest]) -> list[Leftover]:
-    """VMs that carry the cluster's tag, or the name and MAC of one of its nodes."""
+    """VMs with the cluster's tag, or with the MAC of one of its nodes."""
     macs = {vm.mac.upper(): vm.name for vm in asked.vms if vm.cluster_tag == asked.cluster}
     return [
         Leftover(
-            f"VM {guest.vm_id} {guest.name} on {guest.host}, which no state lists",
-            f"talops recover takes it over; or in Proxmox: qm destroy {guest.vm_id} --purge",
+            f"VM {guest.vm_id} {guest.name} on {guest.host}, which is in no state",
+            "adopt it with talops recover, or destroy it in Proxmox: qm destroy "
+            f"{guest.vm_id} --purge",
         )
         for guest in seen
         if not guest.template
@@ -122,14 +125,14 @@ def left_vms(asked: Wanted, seen: Sequence[Guest]) -> list[Leftover]:
 def left_volumes(
     asked: Wanted, seen: Sequence[Guest], volumes: Collection[tuple[str, str]]
 ) -> list[Leftover]:
-    """Disks of VMIDs that nobody has any more, and files named after the cluster."""
+    """Disks of VMIDs that no VM has any more, and files named after the cluster."""
     free = {vm.vm_id for vm in asked.vms} - {guest.vm_id for guest in seen}
     found = []
     for host, volume in sorted(volumes):
         disk = _DISK.search(volume)
         name = volume.rpartition("/")[2]
         if disk and int(disk[1]) in free:
-            what = f"volume {volume} on {host}, of a VM that is gone"
+            what = f"volume {volume} on {host}, of a VM that does not exist any more"
         elif name.startswith(f"{asked.cluster}-talos-"):
             what = f"image {volume} on {host}"
         else:

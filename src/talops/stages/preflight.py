@@ -1,4 +1,4 @@
-"""Stage `preflight`: what the run needs is there, or all that is missing is named at once."""
+"""Stage `preflight`: check all requirements of the run, and report all failures at once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from talops.checks.before.basis import Ground
 from talops.errors import PreflightError, TalopsError
 from talops.pipeline.checks import Check, CheckResult, Verdict, failures, run_checks
 from talops.pipeline.stage import Change, Stage
+from talops.plural import count
 
 if TYPE_CHECKING:
     from talops.pipeline.checks import Finding
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:
-    """What every run needs. Callers add what only they can open: states, Proxmox, programs.
+    """The checks of every run; callers add those of states, Proxmox and programs.
 
-    `thorough` is for a preflight by itself: it opens every encrypted file, and reads the repository
-    that a run's own hand-over to Flux looks at.
+    `thorough` is for `talops preflight`: it also decrypts every encrypted file and reads the Git
+    repository, which in a run is checked by the stage `gitops`.
     """
     repository = [Check("git", lambda: git.look(ground))] if thorough else []
     storage = [Check("truenas", lambda: truenas.look(ground))] if ground.cluster.truenas else []
@@ -44,14 +45,14 @@ def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:
 
 
 def refusal(wrong: Sequence[Finding]) -> PreflightError:
-    """All of them in one error; the first one's place and advice lead."""
+    """All failures in one error, with the location and hint of each."""
     lines = [f"{finding}" + (f" — {finding.hint}" if finding.hint else "") for finding in wrong]
-    count = f"{len(wrong)} things are in the way" if len(wrong) > 1 else "something is in the way"
-    return PreflightError(f"{count}:\n  " + "\n  ".join(lines), hint="talops preflight")
+    failed = f"{count(len(wrong), 'preflight check')} failed"
+    return PreflightError(f"{failed}:\n  " + "\n  ".join(lines), hint="talops preflight")
 
 
 class Preflight(Stage[Sequence[CheckResult], Change]):
-    """Looks and refuses; it changes nothing, and a look is all of it."""
+    """Check and refuse; changes nothing."""
 
     name = "preflight"
 
@@ -63,7 +64,7 @@ class Preflight(Stage[Sequence[CheckResult], Change]):
     def of(
         cls, site: Site, secrets: SecretsFile, outside: Sequence[Check], report: Reporter
     ) -> Preflight:
-        """The checks of every run, and those `outside` that only the caller can open."""
+        """The checks of every run, and those `outside` that only the caller can build."""
         ground = Ground(site.cluster, site.root, site, secrets, site.environment)
         return cls([*preflight_checks(ground), *outside], report)
 
@@ -80,10 +81,10 @@ class Preflight(Stage[Sequence[CheckResult], Change]):
         return []
 
     async def apply(self, change: Change) -> None:
-        raise TalopsError(f"preflight changes nothing, and was asked to {change}")
+        raise TalopsError(f"bug: the stage preflight changes nothing, but got the change {change}")
 
     async def verify(self, _: Seen[Sequence[CheckResult], Change], /) -> None:
-        """What was seen when the run began is what counts: later stages prove their own goals."""
+        """The state at the start of the run counts: later stages prove their own goals."""
 
     def _tell(self, found: Sequence[CheckResult]) -> None:
         for result in found:

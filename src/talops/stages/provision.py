@@ -1,6 +1,6 @@
-"""Stage `provision`: the VMs, by OpenTofu, layer by layer; their Talos answers when it is done.
+"""Stage `provision`: create the VMs with OpenTofu, layer by layer, until their Talos answers.
 
-What talks to nodes is imported where it is used: OpenTofu can begin to plan without.
+Modules that talk to nodes are imported where they are used: OpenTofu can start to plan earlier.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from talops.tofu.apply_options import ApplyOptions, NoGuard
 from talops.tofu.events import LayerStarted
 from talops.tofu.outputs import output_differences
 from talops.tofu.policy import Policy
+from talops.tofu.rules import Effect
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
@@ -40,13 +41,23 @@ if TYPE_CHECKING:
     from talops.tofu.ordering import Batch
 
 
-# Each plan is a tofu and a provider of its own.
+# Each plan runs its own OpenTofu and provider.
 AT_ONCE = 4
+TO_DO = {
+    Effect.NOTHING: "without effect",
+    Effect.ONLINE: "to update online",
+    Effect.CREATES: "to create",
+    Effect.RESTARTS: "to restart",
+    Effect.REMOVES_DISK: "to remove a disk from",
+    Effect.FORGETS: "to remove from the state",
+    Effect.REPLACES: "to replace",
+    Effect.DESTROYS: "to destroy",
+}
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What each layer's plan would do; None: it cannot be planned before an earlier one is made."""
+    """The plan of each layer; None if an earlier layer must be applied first."""
 
     layers: dict[str, tuple[Judged, ...] | None]
 
@@ -71,9 +82,9 @@ class Provision(Stage[Facts, LayerChange]):
         self._report = report
         self._policy = policy or Policy()
         self._ready: set[str] = set()
-        # Nodes whose VMs were made in this run: nothing but an answer will do.
+        # Nodes whose VMs were created in this run: they must answer.
         self._new: set[str] = set()
-        # OpenTofu has said its first word.
+        # Set when OpenTofu has produced its first output.
         self.under_way = asyncio.Event()
 
     @property
@@ -82,15 +93,15 @@ class Provision(Stage[Facts, LayerChange]):
 
     async def observe(self) -> Facts | Absent:
         if not all(layer.path.is_dir() for layer in self._layers):
-            return Absent("configure", "the OpenTofu files are not written yet")
+            return Absent("configure", "the OpenTofu files do not exist yet")
         if pending_files(self._site.cluster, self._site.root):
-            # A plan of the old files would show what nobody wants any more.
-            return Absent("configure", "the OpenTofu files are about to change")
+            # A plan of the old files would show outdated changes.
+            return Absent("configure", "the OpenTofu files will change first")
         seen: dict[str, tuple[Judged, ...] | None] = {}
         waits = False
         early = await self._looked_at_once()
         for layer in self._layers:
-            # A layer reads what earlier ones made: its plan means something only after them.
+            # A layer reads outputs of earlier ones: it can be planned only after they are applied.
             if waits:
                 seen[layer.name] = None
                 continue
@@ -102,7 +113,7 @@ class Provision(Stage[Facts, LayerChange]):
         return Facts(seen)
 
     async def _looked_at_once(self) -> dict[str, tuple[Judged, ...] | BaseException]:
-        """Plans side by side, where all layers were planned before: most likely all are made."""
+        """Plan in parallel if all layers were planned before: most likely all are up to date."""
         if not all((layer.path / ".terraform").is_dir() for layer in self._layers):
             return {}
         turn = asyncio.Semaphore(AT_ONCE)
@@ -139,20 +150,20 @@ class Provision(Stage[Facts, LayerChange]):
     async def verify(self, seen: Seen[Facts, LayerChange], /) -> None:
         if seen.applied or unmade(seen.facts):
             await self._no_drift()
-            # An empty plan of files that are the inventory's has no other outputs than these: only
-            # what was just applied has to be read back, and reading takes tofu a second.
+            # An empty plan of up-to-date files cannot have changed outputs: read them only after an
+            # apply, because reading takes OpenTofu a second.
             await self._check_outputs()
         await self._nodes_answer()
 
     async def _no_drift(self) -> None:
-        """A second plan must be empty, or the next run would change things again."""
+        """A second plan must be empty, otherwise the next run would change things again."""
         facts = await self.observe()
         if isinstance(facts, Absent):
             raise TalopsError(facts.reason)
         if left := unmade(facts):
             name, judged = next(iter(left.items()))
             raise DifferencesFoundError(
-                f"a second plan is not empty: {_summary(judged or ())}",
+                f"the plan is not empty right after applying it: {_summary(judged or ())}",
                 where=name,
                 hint=f"talops infra plan --layer {name}",
             )
@@ -187,7 +198,7 @@ class Provision(Stage[Facts, LayerChange]):
         return access.applier(self._site, layer, engine, options)
 
     async def _healthy(self, batch: Batch) -> None:
-        """Every node of the batch is back and ready, so that the next may restart."""
+        """Every node of the batch is ready again, so that the next batch may restart."""
         from talops.site.health import wait_healthy
 
         cluster = self._site.cluster
@@ -210,13 +221,13 @@ class Provision(Stage[Facts, LayerChange]):
         )
         if wrong:
             raise TalopsError(
-                f"outputs and inventory differ: {'; '.join(wrong)}",
+                f"the outputs differ from the inventory: {'; '.join(wrong)}",
                 where=layer.name,
-                hint="talops configure, then talops infra apply-auto",
+                hint="talops configure, then: talops infra apply-auto",
             )
 
     async def _nodes_answer(self) -> None:
-        """A VM that runs is not enough: the next stage talks to what is inside."""
+        """A running VM is not enough: the next stage talks to the Talos inside."""
         fleet = await self._secrets.fleet()
         nodes: Sequence[Node] = self._site.chosen
         await asyncio.gather(*(self._answers(fleet, node) for node in nodes))
@@ -232,16 +243,16 @@ class Provision(Stage[Facts, LayerChange]):
             return Ready(None)
 
         await wait_for(
-            f"{node.name} answers at {node.address}",
+            f"{node.name} to answer at {node.address}",
             probe,
             timeout=self._site.limits.boot,
             interval=self._site.limits.interval,
-            hint=f"look at the console of VM {node.name} in Proxmox",
+            hint=f"check the console of VM {node.name} in Proxmox",
             report=lambda waiting: self._report.waiting(waiting, node=node.name),
         )
 
     async def _excused(self, fleet: Fleet, node: Node) -> bool:
-        """A worker of an earlier run that only the stages after this one can bring to speak."""
+        """A worker of an earlier run that can answer only after the following stages."""
         if node.controller or node.name in self._new:
             return False
         return not await fleet.has_etcd(self._site.cluster.control_planes)
@@ -253,8 +264,8 @@ def unmade(facts: Facts) -> dict[str, tuple[Judged, ...] | None]:
 
 
 def _summary(judged: Sequence[Judged]) -> str:
-    """3 creates, 1 restarts …, harshest first."""
-    counts: dict[str, int] = {}
+    """Such as: 3 to create, 1 to restart."""
+    counts: dict[Effect, int] = {}
     for change in judged:
-        counts[str(change.effect)] = counts.get(str(change.effect), 0) + 1
-    return ", ".join(f"{count} {effect}" for effect, count in counts.items())
+        counts[change.effect] = counts.get(change.effect, 0) + 1
+    return ", ".join(f"{count} {TO_DO[effect]}" for effect, count in counts.items())

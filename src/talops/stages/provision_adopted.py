@@ -1,4 +1,4 @@
-"""Stage `provision` in a recovery: its plan counts only when everything is back in the state."""
+"""Stage `provision` in a recovery: plan only when all existing VMs are back in the state."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ class ProvisionAdopted(Provision):
 
     async def observe(self) -> Facts | Absent:
         if await self._adopt.pending():
-            # A plan of now would make VMs a second time that are there already.
-            return Absent("adopt", "existing VMs come back into the state first")
+            # A plan would now create VMs that already exist.
+            return Absent("adopt", "existing VMs must be imported into the state first")
         return await super().observe()

@@ -1,4 +1,4 @@
-"""Stage `reset`: nodes leave the cluster and are wiped, as long as they answer."""
+"""Stage `reset`: nodes leave the cluster and are wiped, if they answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 ALWAYS = ("STATE", "EPHEMERAL")
-# Directories of EPHEMERAL, unless Talos 1.14 was told to give them a partition or disk.
+# Directories of EPHEMERAL, unless Talos 1.14 is configured to store them on volumes of their own.
 MAY_BE_APART = ("ETCD", "CRI", "KUBELET", "LOG")
 
 
@@ -41,7 +41,7 @@ class ResetChange(Change):
 
 
 class ResetNodes(Stage[Facts, ResetChange]):
-    """Workers first, then control planes; the last of them cannot leave an etcd of its own."""
+    """Workers first, then control planes; the last control plane cannot leave its own etcd."""
 
     name = "reset"
 
@@ -59,7 +59,7 @@ class ResetNodes(Stage[Facts, ResetChange]):
         return Facts(await (await self._secrets.fleet()).look_at_all(self._site.chosen))
 
     def plan(self, facts: Facts) -> list[ResetChange]:
-        """A node that does not answer has nothing to leave with; its VM goes all the same."""
+        """A node that does not answer is skipped; its VM is destroyed anyway."""
         require_unprotected(self._site.cluster.nodes, "destroy")
         answering = [
             node
@@ -71,9 +71,10 @@ class ResetNodes(Stage[Facts, ResetChange]):
         changes = [ResetChange("reset", n.name, "drain and wipe", n.name) for n in workers]
         whole = len(planes) == len(self._site.cluster.control_planes)
         for place, node in enumerate(planes):
-            # Beside a dead member etcd refuses to let another one go, and nothing is kept anyway.
+            # With a dead member etcd rejects the removal of another one, and its data is not kept
+            # anyway.
             leaves = whole and place < len(planes) - 1
-            detail = "leave etcd and wipe" if leaves else "wipe; etcd ends with it"
+            detail = "leave etcd and wipe" if leaves else "wipe; etcd stops with it"
             changes.append(ResetChange("reset", node.name, detail, node.name, leaves))
         return [] if self._force else changes
 
@@ -83,17 +84,17 @@ class ResetNodes(Stage[Facts, ResetChange]):
         await wipe(fleet, node, self._site, self._report, graceful=change.graceful)
 
     async def verify(self, _: Seen[Facts, ResetChange], /) -> None:
-        """Whatever is left goes with the VM."""
+        """Nothing to prove: the VM is destroyed next."""
 
 
 async def wipe(fleet: Fleet, node: Node, site: Site, report: Reporter, *, graceful: bool) -> None:
-    """Reset a node and wait until it is back in maintenance mode."""
+    """Reset a node and wait until it is in maintenance mode again."""
     async with fleet.talos(node) as talos:
         try:
             labels = () if _from_iso(site) else own_volumes(await talos.resources.all(VOLUMES))
             await talos.machine.reset(graceful=graceful, reboot=True, labels=labels)
         except UnreachableError as error:
-            report.note(f"{node.name} went silent during its reset: {error.what}")
+            report.note(f"{node.name} stopped answering during its reset: {error.what}")
 
     async def probe() -> Ready[None] | NotYet:
         state = await fleet.look(node)
@@ -104,21 +105,21 @@ async def wipe(fleet: Fleet, node: Node, site: Site, report: Reporter, *, gracef
         return NotYet(state.status.stage if state.status else "resetting")
 
     await wait_for(
-        f"{node.name} is wiped",
+        f"{node.name} to be wiped",
         probe,
         timeout=site.limits.install,
         interval=site.limits.interval,
-        hint="--force destroys its VM without a reset",
+        hint="to destroy its VM without a reset, use --force",
         report=lambda waiting: report.waiting(waiting, node=node.name),
     )
 
 
 def _from_iso(site: Site) -> bool:
-    """Where an ISO stays attached everything may go; elsewhere Talos has to be left to boot."""
+    """With an ISO attached every volume can be wiped; otherwise Talos must be kept to boot."""
     return site.cluster.proxmox is not None and site.cluster.proxmox.boot == "iso"
 
 
 def own_volumes(volumes: Iterable[Volume]) -> tuple[str, ...]:
-    """What holds a node's own data; what other volumes hold goes with those."""
+    """The volumes with the node's own data; other volumes are wiped together with these."""
     apart = {volume.id for volume in volumes if volume.location}
     return (*ALWAYS, *(label for label in MAY_BE_APART if label in apart))

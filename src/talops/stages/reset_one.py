@@ -1,4 +1,4 @@
-"""Stage `reset` for one node: it leaves the cluster, as far as it can, and is wiped."""
+"""Stage `reset` for one node: it leaves the cluster, if possible, and is wiped."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ RESET, REMOVE = "reset", "remove"
 @dataclass(frozen=True)
 class Facts:
     state: State
-    etcd: Etcd | None  # None: a worker, which etcd does not know
+    etcd: Etcd | None  # None for a worker, which has no etcd
 
 
 class ResetOne(Stage[Facts, ResetChange]):
-    """A node that answers leaves by itself; for one that does not, the others strike it off."""
+    """A node that answers leaves etcd itself; otherwise the other members remove it."""
 
     name = "reset"
 
@@ -52,7 +52,7 @@ class ResetOne(Stage[Facts, ResetChange]):
         return Facts(state, await self._etcd() if self._node.controller else None)
 
     def plan(self, facts: Facts) -> list[ResetChange]:
-        """Refuses what cannot be made good again, unless it was forced."""
+        """Refuse what cannot be undone, unless forced."""
         name = self._node.name
         require_unprotected([self._node], "reset")
         if not self._force:
@@ -74,7 +74,7 @@ class ResetOne(Stage[Facts, ResetChange]):
             await self._strike_off()
 
     async def verify(self, _: Seen[Facts, ResetChange], /) -> None:
-        """Etcd does not wait for it, unless it was forced to stay behind as a member."""
+        """Etcd does not list the node any more, unless it was forced to stay a member."""
         if not self._node.controller or not self._holds_up(etcd := await self._etcd()):
             return
         still = f"{self._node.name} is still an etcd member"
@@ -83,7 +83,7 @@ class ResetOne(Stage[Facts, ResetChange]):
         self._report.note(still, level="warning")
 
     def _to_strike_off(self, etcd: Etcd) -> bool:
-        """Etcd must not wait for a member that is gone for good, unless it cannot do without."""
+        """Whether to remove the member; a forced reset keeps it if etcd needs it for quorum."""
         kept = self._force and objection(self._node.name, etcd)
         return self._holds_up(etcd) and not kept
 
@@ -92,30 +92,30 @@ class ResetOne(Stage[Facts, ResetChange]):
 
     def _refuse(self, facts: Facts) -> None:
         name = self._node.name
-        again = f"if that is meant: talops reset --node {name} --force"
+        again = f"to reset it anyway: talops reset --node {name} --force"
         if facts.etcd and (reason := objection(name, facts.etcd)):
             raise ConflictError(reason, where=name, hint=again)
         if isinstance(facts.state, Unreachable):
             raise ConflictError(
-                f"{name} does not answer, so it cannot leave by itself: {facts.state.error.what}",
+                f"{name} does not answer, so it cannot leave the cluster: {facts.state.error.what}",
                 where=str(self._node.address),
                 hint=again,
             )
 
     def _way(self, facts: Facts) -> tuple[str, bool]:
-        """How it goes, in words, and whether it leaves gracefully."""
+        """A description of the reset, and whether it is graceful."""
         if facts.etcd is None:
             return "drain and wipe", True
         if objection(self._node.name, facts.etcd):
-            return "wipe alone, without leaving etcd", False
+            return "wipe without leaving etcd", False
         return "drain, leave etcd and wipe", True
 
     async def _etcd(self) -> Etcd:
-        """What each control plane says; the node itself counts like any other."""
+        """What each control plane reports, including the node itself."""
         planes = self._site.cluster.control_planes
         answers = await self._reach.ask(planes, _members)
         seen = values_of(answers)
-        # The most complete list counts: a member that lags behind must not hide another.
+        # Use the longest list: a member that lags behind must not hide another one.
         lists = [members for members, _ in seen.values()]
         longest = max(lists, key=len, default={})
         healthy = {name for name, (_, status) in seen.items() if _well(status)}
@@ -136,7 +136,7 @@ class ResetOne(Stage[Facts, ResetChange]):
             raise error
         if not answers:
             raise TalopsError(
-                f"no other control plane can take {self._node.name} out of etcd",
+                f"no other healthy control plane can remove {self._node.name} from etcd",
                 hint="talops talos etcd status",
             )
 

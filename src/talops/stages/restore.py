@@ -1,6 +1,6 @@
-"""Stage `bootstrap` in a recovery: a lost etcd comes back, from a snapshot or empty.
+"""Stage `bootstrap` in a recovery: restore a lost etcd, or bootstrap an empty one on request.
 
-Everywhere else a cluster that was founded once is never founded again.
+In all other workflows a cluster that was bootstrapped once is never bootstrapped again.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Restore(Bootstrap):
             return [Change(RESTORE, f"etcd on {first.name}", detail, first.name)]
         if self._choice.again:
             require_unprotected(self._planes, "bootstrap a new etcd on")
-            detail = "empty: what the old one held is lost"
-            return [Change("found", f"etcd on {first.name}", detail, first.name)]
+            detail = "empty: the data of the old etcd is lost"
+            return [Change("bootstrap", f"etcd on {first.name}", detail, first.name)]
         return super().plan(facts)
 
     async def apply(self, change: Change) -> None:
@@ -65,10 +65,10 @@ class Restore(Bootstrap):
             await super().apply(change)
             return
         bundle = await self._secrets.require()
-        # Founded it was: should this be cut off, only another recovery goes on from here.
+        # Recorded before the restore: if it is interrupted, only another recovery can continue it.
         self._record("founded", bundle.cluster_id, snapshot=self._digest)
         await wait_for(
-            "etcd is restored",
+            "etcd to be restored",
             self._restored,
             timeout=self._site.limits.etcd,
             interval=self._site.limits.interval,
@@ -77,20 +77,23 @@ class Restore(Bootstrap):
         )
 
     def _already(self, facts: Facts) -> list[Change]:
-        """A restore that was cut off after it was accepted is a restore all the same."""
+        """A restore that was interrupted after it was accepted counts as done."""
         if not self._choice.snapshot or facts.snapshot == self._digest:
             return []
         having = [name for name, plane in facts.planes.items() if plane.has_data or plane.members]
         raise ConflictError(
-            "etcd has data, so no snapshot is restored into it",
+            "etcd has data, so the snapshot was not restored",
             where=", ".join(having),
-            hint="talops recover without --from-snapshot keeps it; if it is lost beyond repair, "
-            "wipe it first on every control plane: talops talos reset --label EPHEMERAL --reboot "
-            "--no-graceful --nodes … (and --label ETCD where that is a volume of its own)",
+            hint=(
+                "to keep the data: talops recover without --from-snapshot; if it is damaged, "
+                "wipe it on every control plane first: talops talos reset --label EPHEMERAL "
+                "--reboot --no-graceful --nodes … (add --label ETCD if that is a separate "
+                "volume)"
+            ),
         )
 
     async def _restored(self) -> Ready[None] | NotYet:
-        """Look at all, then upload and call one; a lost reply means: look again."""
+        """Observe all, then upload and call one. After a lost answer observe again."""
         facts = await self.observe()
         if isinstance(facts, Absent):
             return NotYet(facts.reason)
@@ -110,19 +113,19 @@ class Restore(Bootstrap):
         finally:
             for talos in planes:
                 talos.close()
-        return NotYet("accepted; etcd starts from the snapshot")
+        return NotYet("accepted; etcd is starting from the snapshot")
 
 
 def recovery_choice(
     cluster: str, snapshot: Path | None, again: str | None, *, from_copy: bool
 ) -> RecoveryChoice:
-    """`again` is the cluster's name, typed by whoever knows what is lost."""
+    """`again` is the cluster's name, typed as confirmation."""
     if again is not None and again != cluster:
         raise TalopsError(
-            f"--bootstrap-again needs this cluster's name, {cluster}, not {again}",
+            f"--bootstrap-again requires the name of this cluster, {cluster}, not {again}",
         )
     if snapshot and again:
-        raise TalopsError("--from-snapshot and --bootstrap-again exclude each other")
+        raise TalopsError("--from-snapshot and --bootstrap-again cannot be combined")
     if snapshot and not snapshot.is_file():
-        raise TalopsError("there is no such snapshot", where=str(snapshot))
+        raise TalopsError("the snapshot does not exist", where=str(snapshot))
     return RecoveryChoice(snapshot, from_copy, again is not None)

@@ -1,4 +1,4 @@
-"""Stage `salvage`: what a run that was cut off left lying about is put in order or away."""
+"""Stage `salvage`: clean up what an interrupted run left behind."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ PUSH, REMOVE, UNLOCK = "push", "remove", "unlock"
 
 @dataclass(frozen=True)
 class Facts:
-    """Unsaved states and plan files by path; held locks by layer, with who holds them."""
+    """Paths of unsaved states and of plan files; locks by layer, with their holders."""
 
     errored: tuple[Path, ...] = ()
     plans: tuple[Path, ...] = ()
     locks: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    # Layers in whose directory a program still works: their locks are not left over.
+    # Layers in whose directory a program still runs: their locks are in use.
     busy: frozenset[str] = frozenset()
-    # Who this talops would hold a lock as.
+    # The name under which this talops holds locks.
     me: str = ""
 
 
@@ -49,7 +49,7 @@ class SalvageChange(Change):
 
 
 class Salvage(Stage[Facts, SalvageChange]):
-    """Runs under the run lock: no other talops works on this cluster meanwhile."""
+    """Runs under the run lock: no other talops works on this cluster."""
 
     name = "salvage"
 
@@ -95,7 +95,7 @@ class Salvage(Stage[Facts, SalvageChange]):
         ]
         for path in facts.errored:
             layer = next(n for n, found in self._layers.items() if found.path == path.parent)
-            detail = "a state that could not be written"
+            detail = "a state that could not be saved"
             changes.append(
                 SalvageChange(PUSH, f"{layer}/{ERRORED}", detail, path=path, layer=layer)
             )
@@ -121,19 +121,22 @@ class Salvage(Stage[Facts, SalvageChange]):
         facts = await self._look()
         if facts.errored:
             raise TalopsError(
-                "an unsaved state is still there", where=", ".join(map(str, facts.errored))
+                "an unsaved state still exists", where=", ".join(map(str, facts.errored))
             )
 
     def _name(self, name: str, lock: Mapping[str, Any]) -> None:
-        """A lock that is somebody else's, or in use: left alone."""
+        """Report a lock that another user holds or that is in use."""
         self._report.note(
             f"{name} is locked by {lock.get('Who')} since {lock.get('Created')}",
             level="warning",
-            hint=f"if that is over: talops state unlock {name} --id {lock.get('ID')}",
+            hint=(
+                f"if this process does not run any more: talops state unlock {name} --id "
+                f"{lock.get('ID')}"
+            ),
         )
 
     async def _push(self, change: SalvageChange) -> None:
-        """A newer state wins; one that was overtaken is kept beside the copies, not lost."""
+        """The newer state wins; an outdated one is moved next to the copies, not deleted."""
         layer = self._layers[change.layer]
         engine = await self._engine(layer)
         unsaved, stored = change.path.read_bytes(), (await engine.state_pull()).strip()
@@ -144,10 +147,10 @@ class Salvage(Stage[Facts, SalvageChange]):
                 await engine.state_push(change.path)
         elif there.serial < mine.serial or there.lineage != mine.lineage:
             raise TalopsError(
-                f"{change.path.name} belongs to another history than the state (lineage "
-                f"{mine.lineage}, not {there.lineage})",
+                f"{change.path.name} does not belong to this state (lineage {mine.lineage}, "
+                f"not {there.lineage})",
                 where=str(change.path),
-                hint="compare both: talops state show; then remove or push the file by hand",
+                hint="compare both with talops state show, then push or remove the file",
             )
         aside = self._site.root / access.HOME / f"{change.layer}.{mine.serial}.errored.tfstate"
         change.path.replace(aside)
@@ -160,7 +163,7 @@ class Salvage(Stage[Facts, SalvageChange]):
 
 
 def is_left_over(name: str, lock: Mapping[str, Any], facts: Facts) -> bool:
-    """Ours, of this machine, and nobody works in the layer any more."""
+    """Held by this user on this machine, and no program runs in the layer any more."""
     return lock.get("Who") == facts.me and name not in facts.busy
 
 
@@ -170,6 +173,6 @@ def _at_work(directory: Path) -> bool:
         try:
             if link.resolve() == directory.resolve():
                 return True
-        except OSError:  # gone meanwhile, or somebody else's
+        except OSError:  # the process ended, or belongs to another user
             continue
     return False

@@ -1,4 +1,4 @@
-"""Stage `storage`: the datasets that CSI drivers need are there; none is ever deleted."""
+"""Stage `storage`: create the datasets that CSI drivers need; never delete one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CREATE, UPDATE = "create", "update"
 
 @dataclass(frozen=True)
 class Facts:
-    """`datasets` by name; None: TrueNAS says that there is none."""
+    """`datasets` by name; None if TrueNAS reports that it does not exist."""
 
     pools: Mapping[str, Pool]
     datasets: Mapping[str, Dataset | None]
@@ -48,7 +48,7 @@ class Storage(Stage[Facts, DatasetChange]):
 
     async def observe(self) -> Facts:
         async with TrueNas(nas.access(self._site, self._nas)) as client:
-            self._report.log(f"{self._nas.url} speaks {client.dialect}")
+            self._report.log(f"{self._nas.url} uses {client.dialect}")
             pools = await client.pools()
             found = {each.name: await client.dataset(each.name) for each in self._wanted}
         return Facts(pools, found)
@@ -72,7 +72,7 @@ class Storage(Stage[Facts, DatasetChange]):
         return changes
 
     async def apply(self, change: DatasetChange) -> None:
-        """Looks again first: between plan and now somebody may have stored something."""
+        """Read the dataset again first: data may have been stored in it since the plan."""
         async with TrueNas(nas.access(self._site, self._nas)) as client:
             live = await client.dataset(change.wanted.name)
             if live is not None:
@@ -83,36 +83,36 @@ class Storage(Stage[Facts, DatasetChange]):
         left = self.plan(await self.observe())
         if left:
             raise TalopsError(
-                f"still not as written: {left[0]}",
+                f"still differs from the inventory: {left[0]}",
                 where=self._nas.url,
                 hint="talops up --only storage",
             )
 
     def _no_pool(self, facts: Facts) -> TalopsError:
-        there = ", ".join(facts.pools) or "none at all"
+        there = ", ".join(facts.pools) or "none"
         return TalopsError(
-            f"TrueNAS has no pool {self._nas.pool}; there is {there}",
+            f"TrueNAS has no pool {self._nas.pool}; existing pools: {there}",
             where=self._nas.url,
             hint="correct truenas.pool in cluster.yaml, or import the pool in TrueNAS",
         )
 
     def _refuse(self, wanted: Wanted, live: Dataset) -> None:
-        """What would lose something, or cannot be what is wanted."""
+        """Refuse what would lose data or cannot become a dataset as requested."""
         if live.kind != "FILESYSTEM":
             raise ConflictError(
                 f"{live.name} is a {live.kind.lower()}, not a file system",
                 where=nas.position(self._site, wanted.name, "name"),
-                hint="name another dataset; talops does not replace this one",
+                hint="use another dataset name; talops does not replace this one",
             )
         if live.locked:
             raise ConflictError(
                 f"{live.name} is encrypted and locked",
                 where=self._nas.url,
-                hint="unlock it in TrueNAS, then run this again",
+                hint="unlock it in TrueNAS, then run the same command again",
             )
         if wanted.quota is not None and wanted.quota < live.used:
             raise ConflictError(
-                f"{live.name} holds {size(live.used)}, more than its quota of {size(wanted.quota)}",
+                f"{live.name} uses {size(live.used)}, more than its quota of {size(wanted.quota)}",
                 where=nas.position(self._site, wanted.name, "quota"),
-                hint="write a larger quota; talops never shrinks below what is used",
+                hint="set a larger quota; talops never sets one below the used space",
             )

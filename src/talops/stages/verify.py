@@ -1,4 +1,4 @@
-"""Stage `verify`: the cluster is what the inventory says, seen from Talos and from Kubernetes."""
+"""Stage `verify`: the cluster matches the inventory, as seen from Talos and from Kubernetes."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from talops.site.site import Site
 
 
-# Of the reasons why a cluster is not ready yet; the first may only be the effect of the second.
+# Reasons to show while the cluster is not ready; the first may only be an effect of the second.
 SHOWN = 3
-# Nobody waits longer for the plan because a part of the cluster is silent.
+# A part of the cluster that does not answer must not delay the plan for longer.
 FIRST_LOOK = 5.0
 
 
 def verify_checks(reach: Reach) -> list[Check]:
-    """What can be seen; nothing is touched."""
+    """Checks that only read."""
     return [
         Check("members", lambda: members.look(reach)),
         Check("machines", lambda: machines.look(reach)),
@@ -63,10 +63,10 @@ def verify_checks(reach: Reach) -> list[Check]:
 
 
 def active_checks(reach: Reach, *, run_smoke: bool, move_vip: bool) -> list[Check]:
-    """What can only be proven by doing it, once the cluster is seen to be well."""
+    """Checks that change something, for a cluster that is healthy."""
 
     async def not_asked(flag: str) -> list[Finding]:
-        return [skipped("not tried", hint=f"talops verify {flag}")]
+        return [skipped("not requested", hint=f"talops verify {flag}")]
 
     return [
         Check("smoke", lambda: smoke.look(reach) if run_smoke else not_asked("--smoke")),
@@ -76,7 +76,7 @@ def active_checks(reach: Reach, *, run_smoke: bool, move_vip: bool) -> list[Chec
 
 @dataclass(frozen=True)
 class Facts:
-    """What the look found, if it was all good: one right after it would find the same."""
+    """The results of the first round if all passed: a second round would find the same."""
 
     good: Sequence[CheckResult] = ()
 
@@ -90,7 +90,7 @@ class Verify(Stage[Facts, Change]):
         self._report = report
 
     async def observe(self) -> Facts | Absent:
-        """A first look, while others look at their part; what is not there yet is waited for."""
+        """A first round, in parallel with other stages; `verify` waits for the rest."""
         if load(self._site.kubeconfig) is None:
             return Absent("kubeconfig", "there is no kubeconfig yet")
         with contextlib.suppress(TalopsError, TimeoutError):
@@ -103,7 +103,7 @@ class Verify(Stage[Facts, Change]):
         return []
 
     async def apply(self, change: Change) -> None:
-        raise TalopsError(f"verification changes nothing, and was asked to {change}")
+        raise TalopsError(f"bug: the stage verify changes nothing, but got the change {change}")
 
     async def verify(self, seen: Seen[Facts, Change], /) -> None:
         for result in seen.facts.good or await self._wait():
@@ -114,7 +114,7 @@ class Verify(Stage[Facts, Change]):
 
     async def _wait(self) -> Sequence[CheckResult]:
         return await wait_for(
-            "the cluster is as written",
+            "the cluster to match the inventory",
             self._look,
             timeout=self._site.limits.kubernetes,
             interval=self._site.limits.interval,

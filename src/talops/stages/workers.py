@@ -1,7 +1,8 @@
-"""Stage `workers`: every worker runs its config, once there is an etcd that it can join.
+"""Stage `workers`: every worker runs its config, once etcd exists.
 
-Most got their config from `apply-config` and are only waited for. A worker that was silent then,
-because it had its config from an earlier run, gets what it lacks as soon as it speaks.
+Most got their config from `apply-config`; this stage only waits for them. A worker that did not
+answer then, because it had its config from an earlier run, gets what it lacks as soon as it
+answers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Facts:
     nodes: Mapping[str, NodeFacts]
-    # Those that `apply-config` could not give anything to: they were silent when the run began.
+    # Workers that did not answer when the run began, so `apply-config` skipped them.
     late: frozenset[str]
 
 
@@ -55,7 +56,7 @@ class Workers(Stage[Facts, ConfigChange]):
         return Facts(await self._configs.facts(self._nodes, states), self._late)
 
     def plan(self, facts: Facts) -> list[ConfigChange]:
-        """`apply-config` answers for the others."""
+        """`apply-config` plans the others."""
         wanted = [change_for(name, s) for name, s in facts.nodes.items() if name in facts.late]
         return [change for change in wanted if change]
 

@@ -73,7 +73,7 @@ def objection_to_stop(
 def _objection_to_lose(node: str, others: Collection[str], etcd: Etcd) -> str | None:
     """The member stays on the list, so that the majority is still counted with it."""
     if not others:
-        return f"{node} is the only etcd member: its data is the cluster"
+        return f"{node} is the only etcd member: without it, the data of the cluster is lost"
     if len(others) < _majority(etcd.members):
         return f"etcd would lose its majority: {len(others)} of {len(etcd.members)} members left"
     return None
@@ -83,17 +83,20 @@ def objection_to_leave(node: str, etcd: Etcd) -> str | None:
     """Why etcd would not survive if this member left, so that it does not count any more."""
     if not etcd.members:
         silent = "; ".join(f"{name}: {why}" for name, why in etcd.unread.items())
-        return f"etcd could not be asked ({silent or 'it is not running'})"
+        return f"etcd did not answer ({silent or 'it is not running'})"
     if node not in etcd.members:
         return None
     left = set(etcd.members) - {node}
     if not left:
-        return f"{node} is the only etcd member: its data is the cluster"
+        return f"{node} is the only etcd member: without it, the data of the cluster is lost"
     well = left & etcd.healthy
     if len(well) < _majority(left):
         sick = ", ".join(sorted(left - well))
         needed = _majority(left)
-        return f"etcd would lose its majority: {sick} is not well, {len(well)} of {needed} needed"
+        return (
+            f"etcd would lose its quorum: {len(well)} of {needed} required members healthy; "
+            f"not healthy: {sick}"
+        )
     return None
 
 

@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from talops.pipeline.history import read_events
+from talops.plural import count
 from talops.views.lines import EventText
-from talops.views.words import count, duration
+from talops.views.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.plural import count
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,10 +37,6 @@ def changed_inventory(event: RunStarted) -> str:
     if not event.changed_files:
         return ""
     return f"changed since the last run: {', '.join(event.changed_files)}"
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def result_of(row: StageRow) -> str:

@@ -1,1 +1,1 @@
-"""What talops does from end to end: one file per workflow, each a list of stages."""
+"""The workflows of talops: one file each, a list of stages."""

@@ -1,4 +1,4 @@
-"""What every workflow begins with."""
+"""The first step of every workflow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Begun:
-    """The cluster's secrets, opened once for all stages, and the record that they report to."""
+    """The cluster's secrets, opened once for all stages, and the record of the run."""
 
     secrets: SecretsFile
     recorder: Recorder
@@ -25,6 +25,6 @@ class Begun:
 
 
 def begin(site: Site, recorder: Recorder) -> Begun:
-    """The record learns the credentials first, so that none is ever written."""
+    """Register the credentials with the record first, so that it masks them everywhere."""
     recorder.learn(*site.credentials.values())
     return Begun(SecretsFile(site, recorder.learn), recorder)

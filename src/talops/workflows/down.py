@@ -1,4 +1,4 @@
-"""`talops down`: back to nothing."""
+"""`talops down`: destroy the cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def down(
     keep_state: bool,
     allow_destroy: frozenset[str] = frozenset(),
 ) -> list[AnyStage]:
-    """Nodes leave, VMs go, what spoke of them is forgotten, the rest is listed."""
+    """Reset the nodes, destroy the VMs, remove the cluster's local files, list what remains."""
     begun = begin(site, recorder)
     secrets, report = begun.secrets, begun.report
     reset = ResetNodes(site, secrets, report("reset"), force=force)

@@ -38,7 +38,7 @@ def recover(
     open_backend: Callable[[], StateBackend],
     outside: Callable[[], Sequence[Check]] = list,
 ) -> list[AnyStage]:
-    """Leftovers first, then what exists is taken over; from there on it is the way of `up`."""
+    """Clean up interrupted runs, adopt existing VMs, then continue like `up`."""
     begun = begin(site, recorder)
     secrets, report = begun.secrets, begun.report
     proxmox, nas = site.cluster.proxmox, site.cluster.truenas

@@ -1,4 +1,4 @@
-"""`talops reset`: one node back to nothing."""
+"""`talops reset`: remove one node from the cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def reset(
     site: Site, recorder: Recorder, node: Node, *, force: bool, keep_vm: bool
 ) -> list[AnyStage]:
-    """The node leaves, its VM goes, and Kubernetes forgets it; `up` brings it back."""
+    """The node leaves the cluster, its VM and Node object are removed; `up` recreates it."""
     begun = begin(site, recorder)
     secrets, report = begun.secrets, begun.report
     with_vm = node.vm and not keep_vm

@@ -1,6 +1,6 @@
 """`talops up`: from two files to a verified cluster.
 
-OpenTofu takes longest, so it begins first: only its stage is loaded with this file, the others
+OpenTofu takes longest, so it starts first: this file loads only its stage. The others are loaded
 while it plans (`Later`, and the names in `talops.stages`).
 """
 
@@ -29,7 +29,7 @@ def up(
     policy: Policy,
     outside: Callable[[], Sequence[Check]] = list,
 ) -> list[AnyStage]:
-    """`outside` are checks that only the caller can open."""
+    """`outside`: checks that only the caller can build."""
     begun = begin(site, recorder)
     secrets, report = begun.secrets, begun.report
     proxmox, nas = site.cluster.proxmox, site.cluster.truenas

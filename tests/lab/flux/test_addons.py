@@ -85,7 +85,7 @@ async def refuse_charts(scene: Scene) -> None:
     gone = {**mirror, "url": mirror["url"].replace(".tgz", "-gone.tgz"), "sha256": "2" * 64}
     other = {**mirror, "sha256": "3" * 64}
     before = await versions(scene, KINDS)
-    for entry, words in ((gone, "is not there: HTTP 404"), (other, "not the pinned file")):
+    for entry, words in ((gone, "does not exist: HTTP 404"), (other, "not the pinned file")):
         pin = {"metrics-server": {**entry, "ca_file": "lab-ca.pem"}}
         scene.write_inventory("addons: {metrics_server: true}\n", releases=pin)
         result = await scene.run_addons()
@@ -113,7 +113,7 @@ async def test_what_flux_keeps_is_left_to_flux(scene: Scene, tool: Callable[[str
         await kube.apply(wanted, manager="kustomize-controller")
 
     second = await scene.run_addons()
-    assert second.stages[0].changes == ("leave to Flux metrics-server (1 objects)",)
+    assert second.stages[0].changes == ("release metrics-server (1 object to Flux)",)
     third = await scene.run_addons()
     assert third.stages[0].changes == ()
     live = await scene.get(ref)

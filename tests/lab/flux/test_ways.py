@@ -89,7 +89,7 @@ async def test_flux_follows_a_branch_that_moved(
     commit = await scene.push()
     moved = await scene.run_gitops()
     assert moved.error is None, moved.error
-    assert moved.stages[0].changes == (f"follow {commit[:12]} (Flux is asked to look now)",)
+    assert moved.stages[0].changes == (f"reconcile {commit[:12]} (request a fetch by Flux)",)
     assert await scene.get(Ref("v1", "ConfigMap", "news", "flux-system"))
 
     (start / "news.yaml").unlink()
@@ -119,7 +119,7 @@ async def test_a_deploy_key_is_made_and_then_allowed(scene: Scene) -> None:
     )
     first = await scene.run_gitops()
     assert first.stages[0].changes == (
-        "make git_deploy_key (a deploy key, to be allowed at the Git server)",
+        "generate git_deploy_key (deploy key to add to the Git server)",
     )
     assert first.error
     assert str(first.error.hint).startswith("talops gitops deploy-key")

@@ -1,3 +1,3 @@
-"""Drift: what is, beside what the inventory says, layer by layer."""
+"""Drift: the actual state compared with the inventory, layer by layer."""
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.app.drift.model import AreaDrift, Difference
 from talops.generated import Action
+from talops.plural import count
 
 if TYPE_CHECKING:
     from talops.generated import Change
@@ -25,11 +26,11 @@ def difference(change: Change) -> Difference:
         LAYER,
         change.path,
         "content",
-        wanted="not there" if change.action is Action.REMOVE else "as the inventory renders it",
+        wanted="absent" if change.action is Action.REMOVE else "as rendered from the inventory",
         actual=_actual(change),
         impact="online",
         command=f"talops configure{force}",
-        # What somebody wrote by hand is not thrown away without being told.
+        # A manual edit is never overwritten without an explicit command.
         safe=not change.edited,
     )
 
@@ -41,11 +42,11 @@ def _actual(change: Change) -> str:
         return "missing"
     if change.action is Action.REMOVE:
         return "left over"
-    return f"of an earlier inventory: {_size(change)}"
+    return f"from an earlier inventory: {_size(change)}"
 
 
 def _size(change: Change) -> str:
     lines = change.diff().splitlines()[2:]
     added = sum(1 for line in lines if line.startswith("-"))
     lacking = sum(1 for line in lines if line.startswith("+"))
-    return f"{added} lines too many, {lacking} missing"
+    return f"{count(added, 'extra line')}, {lacking} missing"

@@ -1,4 +1,4 @@
-"""Inventory ↔ Kubernetes: its nodes, their marks, and what Flux says of its own work."""
+"""Inventory ↔ Kubernetes: its nodes, their labels and taints, and the status that Flux reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LABEL, TAINT = "label ", "taint "
 
 
 async def look(reach: Reach, stages: Sequence[AnyStage] = ()) -> AreaDrift:
-    """`stages` bring objects of their own: what they would apply anew differs."""
+    """`stages` deploy objects of their own: every object that they would apply differs."""
     if load(reach.site.kubeconfig) is None:
         return absent(LAYER, Absent("kubeconfig", "there is no kubeconfig yet"))
     found = judge(reach.site.cluster, await reach.kube_nodes())
@@ -89,11 +89,11 @@ def _marks(cluster: Cluster, node: Node, seen: Object) -> list[Difference]:
     for taint in lacking:
         command = f"kubectl taint node {node.name} {taint} --overwrite"
         found.append(
-            Difference(*row, f"{TAINT}{taint}", "there", "nothing", "online", command, safe=True)
+            Difference(*row, f"{TAINT}{taint}", "present", "absent", "online", command, safe=True)
         )
     for taint in extra:
         command = f"kubectl taint node {node.name} {taint}-"
-        found.append(Difference(*row, f"{TAINT}{taint}", "not there", "there", "online", command))
+        found.append(Difference(*row, f"{TAINT}{taint}", "absent", "present", "online", command))
     if (seen.get("spec") or {}).get("unschedulable"):
         command = f"kubectl uncordon {node.name}"
         found.append(Difference(*row, "schedulable", "yes", "no", "online", command))

@@ -1,4 +1,4 @@
-"""All layers at once; each answers for itself, or says why it could not be read."""
+"""Compare all layers in parallel; each reports its differences, or why it could not be read."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ async def look(
     }
     if site.cluster.truenas is None and tuple(wanted) == LAYERS:
         wanted = [name for name in wanted if name != storage.LAYER]
-    # Read once before all ask for it at the same time.
+    # Read once before all layers ask for it at the same time.
     await secrets.read()
     return list(await asyncio.gather(*(looked(name, every[name]) for name in wanted)))

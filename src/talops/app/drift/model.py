@@ -1,4 +1,4 @@
-"""One difference: where, both values, what repairing it does, and the command that does it."""
+"""One difference: where, both values, the impact of the repair, and the command for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAYERS = ("files", "proxmox", "storage", "talos", "kubernetes")
 class Difference:
     """`impact`: online, creates, restarts, replaces … `safe`: `--fix` repairs it.
 
-    `foreign`: attached by somebody else, and part of no plan.
+    `foreign`: not managed by talops, and part of no plan.
     """
 
     layer: str
@@ -39,7 +39,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class AreaDrift:
-    """`unread`: why the layer, or a part of it, could not be looked at. `notes` do not count."""
+    """`unread`: why the layer, or a part of it, could not be read. `notes` are not differences."""
 
     layer: str
     differences: tuple[Difference, ...] = ()
@@ -56,7 +56,7 @@ class AreaDrift:
 
 
 async def looked(layer: str, look: Callable[[], Awaitable[AreaDrift]]) -> AreaDrift:
-    """Could not read is never nothing there: the reason takes the place of the answer."""
+    """A layer that could not be read reports the reason; this never means "does not exist"."""
     try:
         return await look()
     except TalopsError as error:
@@ -64,7 +64,7 @@ async def looked(layer: str, look: Callable[[], Awaitable[AreaDrift]]) -> AreaDr
 
 
 def absent(layer: str, found: Absent) -> AreaDrift:
-    """The thing to compare does not exist yet."""
+    """The resource to compare does not exist yet."""
     missing = Difference(
         layer, "cluster", "exists", "yes", f"no: {found.reason}", "creates", "talops up"
     )

@@ -1,4 +1,4 @@
-"""Generated files ↔ Proxmox: what a plan would change, and disks that nobody here made."""
+"""Generated files ↔ Proxmox: what a plan would change, and disks that talops does not manage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWN_DISKS = frozenset({"scsi0"})
 
 async def look(site: Site, stage: Provision) -> AreaDrift:
     if site.cluster.proxmox is None:
-        return AreaDrift(LAYER, notes=("bare metal: there is nothing between files and nodes",))
+        return AreaDrift(LAYER, notes=("bare metal: there are no VMs to compare",))
     facts = await stage.observe()
     if isinstance(facts, Absent):
         return absent(LAYER, facts)
@@ -38,13 +38,13 @@ async def look(site: Site, stage: Provision) -> AreaDrift:
 def planned(layer: str, judged: Sequence[Judged] | None) -> list[Difference]:
     command = f"talops infra apply-auto --layer {layer}"
     if judged is None:
-        actual = "not known before the layers before it are applied"
+        actual = "unknown until the layers before it are applied"
         return [Difference(LAYER, layer, "plan", "empty", actual, "online", "talops up")]
     return [difference for change in judged for difference in _change(change, command)]
 
 
 def _change(change: Judged, command: str) -> list[Difference]:
-    """A row per attribute where there are some; else one for the thing itself."""
+    """One row per attribute that differs; otherwise one row for the resource."""
     flags = {Effect.REPLACES: "--allow-replace", Effect.REMOVES_DISK: "--allow-destroy"}
     flags |= {Effect.DESTROYS: "--allow-destroy", Effect.FORGETS: "--allow-destroy"}
     flag = f" {flags[change.effect]} {change.name}" if change.effect in flags else ""
@@ -65,7 +65,7 @@ def _change(change: Judged, command: str) -> list[Difference]:
             safe=safe,
         )
         for cause in change.causes
-    ] or [Difference(*row, "plan", "no change", "a change", str(change.effect), command + flag)]
+    ] or [Difference(*row, "plan", "no changes", "changes", str(change.effect), command + flag)]
 
 
 def _text(value: object) -> str:
@@ -73,7 +73,7 @@ def _text(value: object) -> str:
 
 
 async def _disks(site: Site) -> Mapping[str, frozenset[str]]:
-    """Node → slots; a VM that Proxmox does not show is left out."""
+    """Node → slots; a VM that Proxmox does not list is left out."""
     layer = next(each for each in layers(site.cluster) if each.name.startswith("02-"))
     reached = access.proxmox_access(access.variables(site, layer))
     ids = {node.vm.vm_id: node.name for node in site.cluster.nodes if node.vm and node.vm.vm_id}
@@ -90,19 +90,22 @@ async def _disks(site: Site) -> Mapping[str, frozenset[str]]:
 def unmanaged(
     cluster: Cluster, disks: Mapping[str, frozenset[str]]
 ) -> tuple[list[Difference], tuple[str, ...]]:
-    """With the CSI plugin such disks are volumes in use: worth a note, and no difference."""
+    """With the CSI plugin such disks are volumes in use: a note, not a difference."""
     rows = [(name, slot) for name, slots in disks.items() for slot in sorted(slots - OWN_DISKS)]
     if cluster.addons.proxmox_csi:
-        return [], tuple(f"{name} has {slot}, a volume or somebody's disk" for name, slot in rows)
+        return [], tuple(
+            f"{name} has {slot}: a CSI volume or a foreign disk" for name, slot in rows
+        )
     return [
         Difference(
             LAYER,
             name,
             f"disk.{slot}",
-            "not there",
-            "attached by somebody else",
+            "absent",
+            "attached, but not managed by talops",
             "removes a disk",
-            f"detach it in Proxmox, or leave it; changing a disk of {name} would remove it",
+            f"detach it in Proxmox, or keep it; a plan that changes a disk of {name} would "
+            "remove it",
             foreign=True,
         )
         for name, slot in rows

@@ -1,4 +1,4 @@
-"""What `drift --fix` does: of each layer's own stage, the part that disturbs nobody."""
+"""The repairs of `drift --fix`: the non-disruptive part of each layer's own stage."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def repairable(results: Sequence[AreaDrift]) -> bool:
-    """Whether `repairs` has anything to do."""
+    """Whether `repairs` returns any stage."""
     found = {result.layer: result.differences for result in results}
     files = found.get("files", ())
     proxmox = [d for d in found.get("proxmox", ()) if not d.foreign]
@@ -51,7 +51,10 @@ def repairable(results: Sequence[AreaDrift]) -> bool:
 
 
 def repairs(site: Site, recorder: Recorder, results: Sequence[AreaDrift]) -> list[AnyStage]:
-    """The stages for what is safe. A layer that follows from unwritten files waits a turn."""
+    """The stages for safe repairs.
+
+    A layer that depends on files to be written is repaired in the next run.
+    """
     secrets = SecretsFile(site, recorder.learn)
     recorder.learn(*site.credentials.values())
 
@@ -63,7 +66,7 @@ def repairs(site: Site, recorder: Recorder, results: Sequence[AreaDrift]) -> lis
     files = found.get("files", ())
     if files and all(d.safe for d in files):
         stages.append(Configure(site, secrets, report("configure")))
-    # A foreign disk is no part of any plan; a plan that would touch it is not an online one.
+    # A foreign disk is part of no plan; a plan that would change it is not an online one.
     proxmox = [d for d in found.get("proxmox", ()) if not d.foreign]
     if proxmox and not files and all(d.safe for d in proxmox):
         stages.append(OnlineProvision(site, secrets, report("provision")))
@@ -85,12 +88,12 @@ def repairs(site: Site, recorder: Recorder, results: Sequence[AreaDrift]) -> lis
 
 
 def marked(differences: Sequence[Difference]) -> bool:
-    """Whether a node lacks a label or taint that can simply be put on again."""
+    """Whether a node lacks a label or taint that can be set without side effects."""
     return any(d.safe and d.attribute.startswith((LABEL, TAINT)) for d in differences)
 
 
 def gentle_stages(differences: Sequence[Difference]) -> set[str]:
-    """addons, gitops: those all of whose differences touch nothing that runs."""
+    """The stages `addons` and `gitops`, if none of their differences touches a running object."""
     by_stage = {
         stage: [d.safe for d in differences if d.attribute == stage]
         for stage in ("addons", "gitops")
@@ -99,13 +102,13 @@ def gentle_stages(differences: Sequence[Difference]) -> set[str]:
 
 
 def quiet_nodes(differences: Sequence[Difference]) -> list[str]:
-    """Nodes all of whose differences can be repaired without a restart."""
+    """Nodes whose differences can all be repaired without a restart."""
     loud = {d.target for d in differences if not d.safe}
     return list(dict.fromkeys(d.target for d in differences if d.target not in loud))
 
 
 class OnlineProvision(Provision):
-    """Only layers of which no change restarts, replaces or removes anything."""
+    """Only layers in which no change restarts, replaces or removes anything."""
 
     def plan(self, facts: provision.Facts) -> list[provision.LayerChange]:
         gentle = {
@@ -117,7 +120,7 @@ class OnlineProvision(Provision):
 
 
 class OnlineConfig(ApplyConfig):
-    """Only configs that their node takes without a reboot."""
+    """Only configs that the node applies without a reboot."""
 
     def plan(self, facts: node_facts.Facts) -> list[node_facts.ConfigChange]:
         changes = super().plan(facts)
@@ -125,14 +128,14 @@ class OnlineConfig(ApplyConfig):
 
 
 class GentleAddons(Addons):
-    """Only objects that are missing come back; none that runs is changed."""
+    """Only creates missing objects; never changes a running one."""
 
     def plan(self, facts: addons.Facts) -> list[ObjectChange]:
         return [change for change in super().plan(facts) if change.gentle]
 
 
 class GentleGitOps(GitOps):
-    """Only what is missing, and keys and credentials of Flux."""
+    """Only what is missing, and the keys and credentials of Flux."""
 
     def plan(self, facts: gitops.Facts) -> list[ObjectChange]:
         return [change for change in super().plan(facts) if change.gentle]
@@ -150,7 +153,7 @@ class LabelChange(Change):
 
 
 class NodeLabels(Stage[LabelFacts, LabelChange]):
-    """Labels and taints that somebody took off a node are put on again."""
+    """Set the labels and taints that were removed from a node."""
 
     name = "node-marks"
     independent = True
@@ -180,7 +183,7 @@ class NodeLabels(Stage[LabelFacts, LabelChange]):
         async with self._reach.kube() as kube:
             seen = await kube.get(ref)
             if seen is None:
-                raise TalopsError(f"{change.target} is not in Kubernetes any more")
+                raise TalopsError(f"node {change.target} does not exist in Kubernetes any more")
             present = (seen.get("spec") or {}).get("taints") or []
             body: Object = {"metadata": {"labels": dict(change.labels)}}
             if change.taints:
@@ -190,7 +193,7 @@ class NodeLabels(Stage[LabelFacts, LabelChange]):
     async def verify(self, _: Seen[LabelFacts, LabelChange], /) -> None:
         left = self.plan(await self.observe())
         if left:
-            raise TalopsError(f"still not as written: {left[0]}", where=left[0].target)
+            raise TalopsError(f"still differs from the inventory: {left[0]}", where=left[0].target)
 
 
 def taint_of(text: str) -> Object:

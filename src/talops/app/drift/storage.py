@@ -1,4 +1,4 @@
-"""Inventory ↔ datasets of the TrueNAS."""
+"""Inventory ↔ datasets of TrueNAS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMAND = "talops up --only storage"
 
 async def look(site: Site, report: Reporter) -> AreaDrift:
     if site.cluster.truenas is None:
-        return AreaDrift(LAYER, notes=("the inventory names no TrueNAS",))
+        return AreaDrift(LAYER, notes=("the inventory has no section truenas",))
     stage = Storage(site, report)
     facts = await stage.observe()
     found = [d for change in stage.plan(facts) for d in rows(change, facts)]
@@ -27,7 +27,7 @@ async def look(site: Site, report: Reporter) -> AreaDrift:
 
 
 def rows(change: DatasetChange, facts: Facts) -> list[Difference]:
-    """A row for a dataset that is missing, or one for each setting that is another."""
+    """One row for a missing dataset, or one for each setting that differs."""
     row = (LAYER, change.target)
     if change.action == CREATE:
         return [Difference(*row, "exists", "yes", "no", "creates", COMMAND, safe=True)]

@@ -56,7 +56,7 @@ async def look(site: Site, secrets: SecretsFile, report: Reporter) -> AreaDrift:
 
 
 def only(site: Site, names: Iterable[str]) -> Site:
-    """The same site, with just these nodes chosen."""
+    """The same site, restricted to these nodes."""
     pattern = "|".join(re.escape(name) for name in names)
     return replace(site, nodes=re.compile(f"^(?:{pattern})$"))
 
@@ -65,12 +65,12 @@ def judge(name: str, seen: NodeFacts, wanted: str) -> list[Difference]:
     command = COMMAND.format(name)
     if isinstance(seen.state, InMaintenance):
         actual = "none: it is in maintenance mode"
-        return [Difference(LAYER, name, "config", "its own", actual, "restarts", command)]
+        return [Difference(LAYER, name, "config", "as rendered", actual, "restarts", command)]
     if seen.same or not isinstance(seen.state, Configured):
         return []
     restarts = seen.reboots
     impact = "restarts" if restarts else "online"
-    rows = leaves(seen.state.config, wanted) or [("config", "its own", "another")]
+    rows = leaves(seen.state.config, wanted) or [("config", "as rendered", "different")]
     return [
         Difference(LAYER, name, path, want, have, impact, command, safe=not restarts)
         for path, want, have in rows

@@ -1,4 +1,4 @@
-"""Two machine configs, leaf by leaf; what may be secret shows that it differs, never how."""
+"""Compare two machine configs leaf by leaf; a possible secret shows that it differs, never how."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from talops.redaction import MASK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Keys whose values, or anything below them, are secret or may well be.
+# Keys whose values, or anything below them, are secret or may be secret.
 SECRET = frozenset(
     {
         *("key", "crt", "ca", "token", "secret", "bootstrapToken", "id", "content", "env"),
         *("secretboxEncryptionSecret", "aescbcEncryptionSecret", "acceptedCAs", "aggregatorCA"),
         *("serviceAccount", "password", "passphrase", "auth", "identityToken", "environment"),
         *("configPatches", "contents", "inlineManifests", "keys", "static", "privateKey"),
-        # In the documents beside the main one.
+        # In the other config documents.
         *("cert", "issuingCA", "clusterID", "clusterSecret", "manifest", "pod", "variables"),
         *("presharedKey", "apiToken", "uniqueToken", "headers"),
     }
@@ -65,7 +65,7 @@ def _mask(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """Shortened, and masked where a mapping or list could carry something secret along."""
+    """Shortened, and masked if a mapping or list could contain a secret."""
     if value is None:
         return "nothing"
     if isinstance(value, dict | list) and not _plain(value):

@@ -1,3 +1,3 @@
-"""Checks of a running cluster: what `talops verify` looks at."""
+"""Checks of a running cluster, as run by `talops verify`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Kubernetes API answers through the kubeconfig, and calls itself ready."""
+"""The Kubernetes API answers through the kubeconfig and reports that it is ready."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ async def look(reach: Reach) -> list[Finding]:
 def judge(server: str, endpoint: str, failing: Sequence[str]) -> list[Finding]:
     found = [failed(f"the API server's check {name} fails", where=server) for name in failing]
     if server != endpoint:
-        what = f"the kubeconfig leads to {server}, the cluster's endpoint is {endpoint}"
+        what = f"the kubeconfig points to {server}, but the cluster's endpoint is {endpoint}"
         found.append(failed(what, hint="talops up --only kubeconfig", final=True))
-    return found or [passed("ready, through the kubeconfig", where=server)]
+    return found or [passed("the API is ready, as reached through the kubeconfig", where=server)]

@@ -1,4 +1,4 @@
-"""When every certificate of the cluster ends, and which of them need somebody soon."""
+"""When each certificate of the cluster expires, and which ones must be renewed soon."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from talops.errors import TalopsError, UnreachableError
 from talops.kube import kubeconfig_file
 from talops.machineconfig.places import TALOSCONFIG
 from talops.pipeline.checks import failed, from_error, passed, unproven, warning
+from talops.plural import count
 from talops.talos import talosconfig
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CertificateExpiry:
-    """`notice`: how long before its end somebody has to act; none where Talos renews by itself."""
+    """`notice`: how long before expiry to act; zero if Talos renews it automatically."""
 
     name: str
     at: datetime
@@ -50,29 +51,35 @@ async def look(reach: Reach) -> list[Finding]:
 
 
 def judge(endings: Sequence[CertificateExpiry], now: datetime) -> list[Finding]:
-    """The calendar: what ends first comes first."""
+    """In the order of expiry."""
     found = []
     for ending in sorted(endings, key=lambda e: e.at):
         left = ending.at - now
         day = f"{ending.at:%Y-%m-%d}"
         if left <= timedelta():
-            what = f"{ending.name} ended on {day}"
+            what = f"{ending.name} expired on {day}"
             found.append(failed(what, hint=ending.hint, final=bool(ending.notice)))
         elif left < ending.notice:
-            found.append(warning(f"{ending.name} ends on {day}, {_left(left)}", hint=ending.hint))
+            found.append(
+                warning(f"{ending.name} expires on {day}, {_left(left)}", hint=ending.hint)
+            )
         else:
-            found.append(passed(f"{ending.name} ends on {day}, {_left(left)}"))
+            found.append(passed(f"{ending.name} expires on {day}, {_left(left)}"))
     return found
 
 
 def _left(left: timedelta) -> str:
-    return f"in {left.days} days" if left.days else f"in {left.seconds // 3600} hours"
+    return (
+        f"in {count(left.days, 'day')}"
+        if left.days
+        else f"in {count(left.seconds // 3600, 'hour')}"
+    )
 
 
 def _authorities(bundle: Bundle) -> list[CertificateExpiry]:
     pairs = {"Talos": bundle.os, "Kubernetes": bundle.k8s, "etcd": bundle.etcd}
     pairs["aggregator"] = bundle.aggregator
-    hint = "a CA is replaced with its cluster's help: talosctl rotate-ca"
+    hint = "rotate the CA while the cluster is healthy: talosctl rotate-ca"
     return [
         CertificateExpiry(
             f"the {name} CA", _end(base64.b64decode(pair.crt)), timedelta(days=180), hint
@@ -82,7 +89,7 @@ def _authorities(bundle: Bundle) -> list[CertificateExpiry]:
 
 
 def _files(site: Site) -> tuple[list[CertificateExpiry], list[Finding]]:
-    """The client certificates in this directory; a file that is not there has no end."""
+    """The client certificates in this directory; a file that does not exist is skipped."""
     month = timedelta(days=30)
     found, unread = [], []
     entry = kubeconfig_file.entry(site.kubeconfig, site.cluster.name)
@@ -105,7 +112,7 @@ def _files(site: Site) -> tuple[list[CertificateExpiry], list[Finding]]:
 
 
 async def _served(site: Site) -> list[CertificateExpiry | Finding]:
-    """What nodes show on the wire. Talos renews these by itself, so only their end matters."""
+    """The server certificates of the nodes. Talos renews them: only expiry matters."""
     nodes = site.cluster.nodes
     places = [(f"apid of {node.name}", str(node.address), APID) for node in nodes]
     places += [
@@ -119,7 +126,7 @@ async def _shown(name: str, host: str, port: int) -> CertificateExpiry | Finding
     try:
         shown = await certificate(host, port)
     except UnreachableError as error:
-        return unproven(f"the certificate of {name} was not seen: {error.what}", error.where)
+        return unproven(f"cannot read the certificate of {name}: {error.what}", error.where)
     at = x509.load_der_x509_certificate(shown).not_valid_after_utc
     return CertificateExpiry(name, at, timedelta(), f"talops talos services --nodes {host}")
 

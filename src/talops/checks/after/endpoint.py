@@ -1,4 +1,4 @@
-"""The cluster's address: it answers as this cluster, and one control plane holds it."""
+"""The endpoint of the cluster: it answers as this cluster, and one control plane holds the VIP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def look(reach: Reach) -> list[Finding]:
 
 
 async def move(reach: Reach) -> list[Finding]:
-    """The holder is rebooted, and the address must go elsewhere; for a cluster that is well."""
+    """Reboot the holder; the VIP must move to another node. Only for a healthy cluster."""
     if reach.site.cluster.vip is None:
         return [skipped("the cluster has no VIP")]
     holders, _ = await _holders(reach)
@@ -37,7 +37,7 @@ async def move(reach: Reach) -> list[Finding]:
 
 
 async def _answers(reach: Reach) -> Finding:
-    """The kubeconfig's CA makes sure that it is this cluster and no other."""
+    """The CA in the kubeconfig proves that this is the right cluster."""
     async with reach.kube() as kube:
         try:
             version = await kube.version()
@@ -62,7 +62,7 @@ async def _holders(reach: Reach) -> tuple[list[str], list[Finding]]:
 
 
 async def _by_certificate(reach: Reach) -> list[str]:
-    """Whoever answers at the VIP shows the certificate of its own apid."""
+    """The holder of the VIP presents the certificate of its own apid."""
     planes = reach.site.cluster.control_planes
     places = [str(reach.site.cluster.vip), *(str(node.address) for node in planes)]
     shown, *own = await asyncio.gather(
@@ -79,16 +79,21 @@ def judge_holders(cluster: Cluster, holders: list[str]) -> list[Finding]:
     if holders:
         names = ", ".join(holders)
         return [failed(f"{len(holders)} control planes hold the VIP {cluster.vip}: {names}")]
-    return [unproven(f"nobody could be seen to hold the VIP {cluster.vip}")]
+    return [unproven(f"cannot tell which control plane holds the VIP {cluster.vip}")]
 
 
 async def _move(reach: Reach, holders: list[str]) -> list[Finding]:
     cluster = reach.site.cluster
     if len(cluster.control_planes) < ENOUGH_TO_MOVE:
         count = len(cluster.control_planes)
-        return [unproven(f"with {count} control planes etcd stops when the VIP's holder does")]
+        return [
+            unproven(
+                f"the VIP was not moved: with {count} control planes etcd stops when the holder "
+                "reboots"
+            )
+        ]
     if not holders:
-        return [unproven("the VIP was not moved: nobody knows who holds it")]
+        return [unproven("the VIP was not moved: its holder is unknown")]
     before = holders[0]
     node = next(node for node in cluster.control_planes if node.name == before)
     async with (await reach.fleet()).talos(node) as talos:
@@ -99,7 +104,7 @@ async def _move(reach: Reach, holders: list[str]) -> list[Finding]:
         now, _ = await _holders(reach)
         others = [name for name in now if name != before]
         if not others:
-            return NotYet(f"{before} still holds it" if now else "nobody holds it")
+            return NotYet(f"{before} still holds it" if now else "no control plane holds it")
         answer = await _answers(reach)
         return Ready(others[0]) if answer.verdict == "passed" else NotYet(answer.what)
 
@@ -110,7 +115,7 @@ async def _move(reach: Reach, holders: list[str]) -> list[Finding]:
 
     limits = reach.site.limits
     after, _ = await asyncio.gather(
-        wait_for("the VIP moves", moved, timeout=limits.boot, interval=limits.interval),
-        wait_for(f"{before} is back", back, timeout=limits.install, interval=limits.interval),
+        wait_for("the VIP to move", moved, timeout=limits.boot, interval=limits.interval),
+        wait_for(f"{before} to come back", back, timeout=limits.install, interval=limits.interval),
     )
     return [passed(f"the VIP moved from {before} to {after} when {before} rebooted")]

@@ -1,4 +1,4 @@
-"""etcd: its members are the control planes, they agree, and none raises an alarm."""
+"""etcd: its members are the control planes, they agree, and none reports an alarm."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.checks.after.reach import errors_of, values_of
 from talops.pipeline.checks import failed, from_error, passed, warning
+from talops.plural import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
     from talops.talos.calls.etcd import EtcdAlarm, EtcdMember, EtcdStatus
     from talops.talos.client import Talos
 
-# A member that applies its log this far behind the others is not merely a moment late.
+# A member that lags this far behind the others will not catch up in a moment.
 LAG = 5000
-# etcd stops taking writes at 2 GiB unless it is told otherwise.
+# The default quota of etcd: it stops accepting writes at 2 GiB unless configured otherwise.
 LARGE = 3 * 2**29
 
 
 @dataclass(frozen=True)
 class EtcdReport:
-    """What one control plane says of etcd."""
+    """What one control plane reports about etcd."""
 
     status: EtcdStatus
     members: Sequence[EtcdMember]
@@ -50,12 +51,12 @@ def judge(wanted: set[str], answers: Mapping[str, EtcdReport]) -> list[Finding]:
     found = [*_membership(wanted, answers), *_health(answers), *_agreement(answers)]
     alarms = sorted({alarm.alarm for answer in answers.values() for alarm in answer.alarms})
     found += [
-        failed(f"etcd raises the alarm {alarm}", hint="talops talos etcd alarms")
+        failed(f"etcd reports the alarm {alarm}", hint="talops talos etcd alarms")
         for alarm in alarms
     ]
     if not found and len(answers) == len(wanted):
         size = max(answer.status.db_size for answer in answers.values()) / 2**20
-        found = [passed(f"{len(wanted)} members, one leader, no alarm, {size:.0f} MiB")]
+        found = [passed(f"{count(len(wanted), 'member')}, one leader, no alarms, {size:.0f} MiB")]
     return found
 
 
@@ -64,19 +65,19 @@ def _membership(wanted: set[str], answers: Mapping[str, EtcdReport]) -> list[Fin
     for name, answer in answers.items():
         seen = {member.hostname for member in answer.members}
         found += [
-            failed(f"{other} is no etcd member", where=name, hint="talops talos etcd members")
+            failed(f"{other} is not an etcd member", where=name, hint="talops talos etcd members")
             for other in sorted(wanted - seen)
         ]
         found += [
             failed(
-                f"{other} is an etcd member and no control plane of the inventory",
-                hint="talops talos etcd remove-member, if that machine is gone",
+                f"{other} is an etcd member but not a control plane of the inventory",
+                hint="if this machine does not exist any more: talops talos etcd remove-member",
                 final=True,
             )
             for other in sorted(seen - wanted)
         ]
         learners = [member.hostname for member in answer.members if member.learner]
-        found += [failed(f"{other} is still a learner", where=name) for other in learners]
+        found += [failed(f"{other} is still a learner of etcd", where=name) for other in learners]
     return list(dict.fromkeys(found))
 
 
@@ -85,10 +86,12 @@ def _health(answers: Mapping[str, EtcdReport]) -> list[Finding]:
     for name, answer in answers.items():
         found += [failed(error, where=name) for error in answer.status.errors]
         if not answer.status.leader:
-            found.append(failed("sees no leader", where=name, hint="talops talos etcd status"))
+            found.append(failed("etcd has no leader", where=name, hint="talops talos etcd status"))
         if answer.status.db_size > LARGE:
             size = f"{answer.status.db_size / 2**30:.1f} GiB"
-            found.append(warning(f"the database has {size}", name, "talops talos etcd defrag"))
+            found.append(
+                warning(f"the etcd database has a size of {size}", name, "talops talos etcd defrag")
+            )
     return found
 
 
@@ -96,14 +99,16 @@ def _agreement(answers: Mapping[str, EtcdReport]) -> list[Finding]:
     leaders = {a.status.leader for a in answers.values() if a.status.leader}
     found = []
     if len(leaders) > 1:
-        found.append(failed(f"the members follow {len(leaders)} different leaders"))
+        found.append(failed(f"the etcd members follow {len(leaders)} different leaders"))
     sets = {frozenset(member.id for member in answer.members) for answer in answers.values()}
     if len(sets) > 1:
-        found.append(failed("the members name different sets of members", hint="talops talos etcd"))
+        found.append(
+            failed("the etcd members report different member lists", hint="talops talos etcd")
+        )
     applied = {name: answer.status.raft_applied_index for name, answer in answers.items()}
     ahead = max(applied.values())
     found += [
-        failed(f"is {ahead - index} entries behind", where=name)
+        failed(f"etcd is {ahead - index} log entries behind", where=name)
         for name, index in applied.items()
         if ahead - index > LAG
     ]

@@ -1,4 +1,4 @@
-"""Flux: what it was told to fetch and to apply is there, and encrypted parts could be opened."""
+"""Flux: its sources are fetched, its Kustomizations are applied, and secrets are decrypted."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ KINDS = (
 
 async def look(reach: Reach) -> list[Finding]:
     if reach.site.cluster.repository is None:
-        return [skipped("the inventory names no repository")]
+        return [skipped("the inventory has no repository")]
     async with reach.kube() as kube:
         try:
             objects = [obj for kind in KINDS for obj in await kube.list_all(*kind)]
         except UnknownKindError:
-            what = "the inventory names a repository, and Flux is not installed"
+            what = "the inventory has a repository, but Flux is not installed"
             return [warning(what, hint="talops up --only gitops")]
         canary = await kube.get(Ref("v1", "Secret", names.CANARY, names.NAMESPACE))
         run = await workloads.are_run(kube)
@@ -40,9 +40,11 @@ async def look(reach: Reach) -> list[Finding]:
 
 
 def judge(objects: Sequence[Object], *, run: bool) -> list[Finding]:
-    """`run`: controllers could be running; without, an object nobody touched says nothing."""
+    """`run`: controllers can be running; otherwise an object without a condition proves nothing."""
     if not objects:
-        return [failed("Flux has nothing to fetch or to apply", hint="talops up --only gitops")]
+        return [
+            failed("Flux has no GitRepository and no Kustomization", hint="talops up --only gitops")
+        ]
     return [_one(obj, run=run) for obj in objects]
 
 
@@ -50,27 +52,37 @@ def _one(obj: Object, *, run: bool) -> Finding:
     meta, spec = obj["metadata"], obj.get("spec") or {}
     name = f"{obj['kind']} {meta.get('namespace', '')}/{meta['name']}"
     if spec.get("suspend"):
-        return warning("is suspended", name, f"flux resume {_verb(obj)} {meta['name']}")
+        return warning(
+            "reconciliation is suspended", name, f"flux resume {_verb(obj)} {meta['name']}"
+        )
     reason = condition(obj, "Ready")
     if not reason:
-        # A Kustomization with encrypted parts is Ready only if they could all be opened.
-        opened = ", its secrets decrypted" if spec.get("decryption") else ""
+        # A Kustomization with encrypted parts is Ready only if all of them were decrypted.
+        opened = ", secrets decrypted" if spec.get("decryption") else ""
         return passed(f"Ready{opened}", name)
     if not run and reason.startswith("no condition"):
-        return unproven(f"not touched yet: {workloads.NO_CONTROLLERS}", name)
+        return unproven(f"not reconciled yet: {workloads.NO_CONTROLLERS}", name)
     return failed(reason, name, f"flux reconcile {_verb(obj)} {meta['name']}")
 
 
 def judge_canary(secret: Object | None) -> Finding:
-    """An encrypted file of the repository, plain in the cluster: only Flux can have opened it."""
+    """An encrypted file of the repository that is plain in the cluster: Flux decrypted it."""
     where = f"Secret {names.NAMESPACE}/{names.CANARY}"
     value = ((secret or {}).get("data") or {}).get("canary", "")
     text = base64.b64decode(value).decode(errors="replace")
     if not text:
-        return unproven("no canary shows that Flux can decrypt", where, "talops gitops init")
+        return unproven(
+            "the canary Secret does not exist, so decryption by Flux is not proven",
+            where,
+            "talops gitops init",
+        )
     if text.startswith("ENC["):
-        return failed("the canary arrived encrypted", where, "talops up --only gitops")
-    return passed("the canary is decrypted", where)
+        return failed(
+            "the canary Secret is still encrypted: Flux did not decrypt it",
+            where,
+            "talops up --only gitops",
+        )
+    return passed("the canary Secret is decrypted", where)
 
 
 def _verb(obj: Object) -> str:

@@ -1,4 +1,4 @@
-"""GPUs of the inventory are capacity that Kubernetes can give to pods."""
+"""The GPUs of the inventory are allocatable in Kubernetes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RESOURCE = "nvidia.com/gpu"
 OLD_PLUGIN = Ref("apps/v1", "DaemonSet", "nvidia-device-plugin", "kube-system")
 LEFT_OVER = warning(
-    "the device plugin of Talos below 1.13 is still there, beside NVIDIA's operator",
+    "the device plugin for Talos before 1.13 still runs, next to the NVIDIA operator",
     str(OLD_PLUGIN),
     "kubectl -n kube-system delete daemonset nvidia-device-plugin;"
     " kubectl delete runtimeclass nvidia",
@@ -39,7 +39,7 @@ async def look(reach: Reach) -> list[Finding]:
 
 
 def judge(cluster: Cluster, seen: Mapping[str, Object], *, run: bool) -> list[Finding]:
-    """`run`: a device plugin could be running; without, missing capacity says nothing."""
+    """`run`: a device plugin can be running; otherwise missing capacity proves nothing."""
     found = []
     for node in cluster.nodes:
         if not node.gpus:
@@ -51,12 +51,12 @@ def judge(cluster: Cluster, seen: Mapping[str, Object], *, run: bool) -> list[Fi
         elif not run:
             found.append(unproven(f"no {RESOURCE} yet: {workloads.NO_CONTROLLERS}", node.name))
         else:
-            what = f"{have} {RESOURCE}, the inventory gives it {len(node.gpus)}"
+            what = f"{have} {RESOURCE} allocatable, but the inventory has {len(node.gpus)}"
             found.append(failed(what, node.name, _hint(cluster)))
     return found
 
 
 def _hint(cluster: Cluster) -> str:
     if knows_cdi(cluster.talos_version):
-        return "look at NVIDIA's operator: kubectl -n gpu-operator get pods -o wide"
-    return "look at the device plugin: kubectl -n kube-system get pods -o wide"
+        return "kubectl -n gpu-operator get pods -o wide"
+    return "kubectl -n kube-system get pods -o wide"

@@ -1,4 +1,4 @@
-"""Talos itself is up on every node: running, and ready by its own conditions."""
+"""Talos runs on every node and reports that it is ready."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.checks.after.reach import errors_of, values_of
 from talops.pipeline.checks import failed, from_error, passed
+from talops.plural import count
 from talops.talos.kinds import MACHINE_ID, MACHINE_STATUS
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ def judge(statuses: Mapping[str, MachineStatus | None]) -> list[Finding]:
     for name, status in statuses.items():
         hint = "talops talos health"
         if status is None:
-            found.append(failed(f"{name} says nothing about itself yet", hint=hint))
+            found.append(failed(f"Talos on {name} reports no machine status yet", hint=hint))
         elif status.stage != "running":
             found.append(failed(f"Talos on {name} is {status.stage}", hint=hint))
         elif not status.ready:
             why = status.reasons or "no reason given"
             found.append(failed(f"Talos on {name} is not ready: {why}", hint=hint))
     if statuses and not found:
-        found.append(passed(f"Talos runs and is ready on {len(statuses)} nodes"))
+        found.append(passed(f"Talos runs and is ready on {count(len(statuses), 'node')}"))
     return found

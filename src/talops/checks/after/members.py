@@ -1,8 +1,8 @@
-"""Talos' own list of members is the inventory.
+"""The member list of Talos matches the inventory.
 
-Without a discovery service each node knows only itself. Then every node is asked for what it says
-of itself, and the checks of etcd and Kubernetes find whoever is missing or too many. With discovery
-off in the config, a node lists no members at all.
+Without a discovery service each node knows only itself. Then every node is asked about itself, and
+the checks of etcd and Kubernetes find missing and unexpected nodes. With discovery disabled in the
+config, a node lists no members at all.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from talops.checks.after.reach import errors_of, values_of
 from talops.pipeline.checks import failed, from_error, passed, skipped, warning
+from talops.plural import count
 from talops.talos.kinds import DISCOVERY, DISCOVERY_ID, MEMBERS
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _TYPES = {"controlplane": "control plane", "worker": "worker"}
 
 
 async def look(reach: Reach) -> list[Finding]:
-    """Every control plane is asked: each keeps a list of its own."""
+    """Ask every control plane: each keeps its own list."""
     cluster = reach.site.cluster
     answers = await reach.ask(cluster.control_planes, _members)
     unread = [from_error(error) for error in errors_of(answers).values()]
@@ -51,7 +52,7 @@ async def _discovery(talos: Talos) -> Discovery | None:
 
 
 def each_alone(cluster: Cluster, lists: Lists) -> bool:
-    """Whether no node of several knows another one: no discovery service connects them."""
+    """Whether each of several nodes knows only itself: no discovery service connects them."""
     known = [{member.hostname for member in members} <= {name} for name, members in lists.items()]
     return bool(known) and all(known) and len(cluster.nodes) > 1
 
@@ -61,31 +62,33 @@ def judge(cluster: Cluster, lists: Lists) -> list[Finding]:
     for asked, members in lists.items():
         found += _one_list(cluster, asked, {member.hostname: member for member in members})
     if lists and not found:
-        count = len(cluster.nodes)
-        found = [passed(f"{count} nodes of the inventory, and no other, are Talos members")]
+        nodes = count(len(cluster.nodes), "node")
+        found = [passed(f"Talos members match the inventory ({nodes})")]
     return list(dict.fromkeys(found))
 
 
 def judge_alone(cluster: Cluster, lists: Lists, setting: Discovery | None) -> list[Finding]:
-    """Each node's word about itself; once, why there is no more than that."""
+    """What each node reports about itself, and once the reason why there is no more."""
     found: list[Finding] = []
     on = setting is not None and setting.enabled
     for node in cluster.nodes:
         if node.name not in lists:
-            continue  # it did not answer, which is a finding of its own
+            continue  # no answer is a finding of its own
         own = {member.hostname: member for member in lists[node.name]}
         if node.name in own:
             found += _own(node, own[node.name])
-        elif on or own:  # with discovery off a node does not even list itself
+        elif on or own:  # with discovery disabled a node does not even list itself
             found += _missing(node, node.name)
-    how = "compared what each node says of itself; etcd and Kubernetes list the others"
+    how = "compared what each node reports about itself; etcd and Kubernetes list the others"
     if setting is not None and setting.enabled:
         where = setting.service or "the discovery service"
-        hint = f"let the nodes reach {where}, or switch cluster.discovery off"
-        return [*found, warning(f"no node has discovered another one: {how}", hint=hint)]
+        hint = f"allow the nodes to reach {where}, or disable cluster.discovery"
+        return [*found, warning(f"no node has discovered another node: {how}", hint=hint)]
     if not any(lists.values()):
-        return [skipped("discovery is off, so Talos lists no members; etcd and Kubernetes do")]
-    return found or [passed(f"{len(lists)} nodes as written; discovery is off: {how}")]
+        return [skipped("discovery is disabled, so Talos lists no members; etcd and Kubernetes do")]
+    return found or [
+        passed(f"{count(len(lists), 'node')} match the inventory; discovery is disabled: {how}")
+    ]
 
 
 def _one_list(cluster: Cluster, asked: str, seen: Mapping[str, Member]) -> list[Finding]:
@@ -93,7 +96,7 @@ def _one_list(cluster: Cluster, asked: str, seen: Mapping[str, Member]) -> list[
     found = [f for name in wanted if name not in seen for f in _missing(wanted[name], asked)]
     found += [
         failed(
-            f"{name} is a Talos member and not in the inventory",
+            f"{name} is a Talos member but not in the inventory",
             hint="add it to nodes.yaml, or reset it: talops talos reset --nodes …",
             final=True,
         )
@@ -108,7 +111,7 @@ def _one_list(cluster: Cluster, asked: str, seen: Mapping[str, Member]) -> list[
 
 def _missing(node: Node, asked: str) -> list[Finding]:
     hint = f"talops talos services --nodes {node.address}"
-    return [failed(f"{node.name} is no Talos member", where=asked, hint=hint)]
+    return [failed(f"{node.name} is not a Talos member", where=asked, hint=hint)]
 
 
 def _own(node: Node, member: Member) -> list[Finding]:
@@ -116,8 +119,9 @@ def _own(node: Node, member: Member) -> list[Finding]:
     if member.machine_type != _TYPES[node.role]:
         found.append(
             failed(
-                f"{node.name} is {member.machine_type}, the inventory says {_TYPES[node.role]}",
-                hint="a role is given for life: reset the node, then talops up",
+                f"{node.name} is a {member.machine_type}, but the inventory says "
+                f"{_TYPES[node.role]}",
+                hint="the role of a node cannot change: reset the node, then talops up",
                 final=True,
             )
         )
@@ -125,7 +129,7 @@ def _own(node: Node, member: Member) -> list[Finding]:
         others = ", ".join(map(str, member.addresses))
         found.append(
             failed(
-                f"{node.name} has {others}, the inventory says {node.address}",
+                f"{node.name} has {others}, but the inventory says {node.address}",
                 hint="talops up --only apply-config",
             )
         )

@@ -1,4 +1,4 @@
-"""Every node is Ready in Kubernetes, with role, labels and taints as written."""
+"""Every node is Ready in Kubernetes; its role, labels and taints match the inventory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.kube.conditions import condition
 from talops.pipeline.checks import failed, passed, warning
+from talops.plural import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from talops.pipeline.checks import Finding
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
-# Kubernetes puts these on and takes them off by itself.
+# Kubernetes adds and removes these automatically.
 TRANSIENT = "node.kubernetes.io/"
-REPAIR = "talops drift shows it, talops drift --fix repairs it"
+REPAIR = "talops drift shows the difference, talops drift --fix repairs it"
 
 
 async def look(reach: Reach) -> list[Finding]:
@@ -29,14 +30,16 @@ def judge(cluster: Cluster, seen: Mapping[str, Object]) -> list[Finding]:
     found = [f for node in cluster.nodes for f in _one(cluster, node, seen.get(node.name))]
     found += [
         failed(
-            f"{name} is in Kubernetes and not in the inventory",
+            f"{name} is in Kubernetes but not in the inventory",
             hint=f"add it to nodes.yaml, or: kubectl delete node {name}",
             final=True,
         )
         for name in seen
         if name not in cluster.node_names
     ]
-    return found or [passed(f"{len(seen)} nodes Ready; roles, labels and taints as written")]
+    return found or [
+        passed(f"{count(len(seen), 'node')} Ready; roles, labels and taints match the inventory")
+    ]
 
 
 def _one(cluster: Cluster, node: Node, seen: Object | None) -> list[Finding]:
@@ -46,9 +49,9 @@ def _one(cluster: Cluster, node: Node, seen: Object | None) -> list[Finding]:
     found: list[Finding] = []
     if reason := condition(seen, "Ready"):
         hint = f"kubectl describe node {node.name}"
-        found.append(failed(f"not Ready: {reason}", node.name, hint))
+        found.append(failed(f"the node is not Ready: {reason}", node.name, hint))
     if (CONTROL_PLANE in labels_of(seen)) != node.controller:
-        found.append(failed(f"its role is not {node.role}", node.name, hint=REPAIR))
+        found.append(failed(f"the role is not {node.role}", node.name, hint=REPAIR))
     missing = wrong_labels(node, seen)
     found += [
         failed(f"label {key} is {have or 'missing'}, not {node.labels[key]}", node.name, REPAIR)
@@ -58,7 +61,7 @@ def _one(cluster: Cluster, node: Node, seen: Object | None) -> list[Finding]:
     found += [failed(f"taint {taint} is missing", node.name, REPAIR) for taint in lacking]
     found += [warning(f"taint {taint} is not in the inventory", node.name) for taint in extra]
     if (seen.get("spec") or {}).get("unschedulable"):
-        found.append(warning("is cordoned", node.name, f"kubectl uncordon {node.name}"))
+        found.append(warning("the node is cordoned", node.name, f"kubectl uncordon {node.name}"))
     return found
 
 
@@ -67,7 +70,7 @@ def labels_of(seen: Object) -> Mapping[str, str]:
 
 
 def wrong_labels(node: Node, seen: Object) -> dict[str, str]:
-    """Labels of the inventory that differ → what is there instead."""
+    """Labels that differ from the inventory → actual value."""
     have = labels_of(seen)
     return {key: have.get(key, "") for key, value in node.labels.items() if have.get(key) != value}
 
@@ -78,7 +81,7 @@ def wanted_taints(cluster: Cluster, node: Node) -> list[str]:
 
 
 def wrong_taints(cluster: Cluster, node: Node, seen: Object) -> tuple[list[str], list[str]]:
-    """Those that are missing, and those that nobody wrote down."""
+    """Taints that are missing, and taints that are not in the inventory."""
     wanted = wanted_taints(cluster, node)
     have = [_text(taint) for taint in (seen.get("spec") or {}).get("taints") or []]
     lacking = [taint for taint in wanted if taint not in have]

@@ -1,4 +1,4 @@
-"""How checks reach the cluster: one certificate and one reading of the secrets for all of them."""
+"""How checks reach the cluster: they share one certificate and one read of the secrets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reach:
     def __init__(self, site: Site, secrets: SecretsFile) -> None:
         self.site = site
         self._secrets = secrets
-        # Of the look that is under way: one connection to each node, for all that ask it.
+        # Set during one round of checks: one connection to each node, shared by all checks.
         self._open: dict[str, Talos] | None = None
         self._kube: KubeClient | None = None
 
@@ -37,7 +37,7 @@ class Reach:
 
     @contextlib.asynccontextmanager
     async def one_look(self) -> AsyncIterator[None]:
-        """Whatever is asked inside shares its connections; a later look makes its own."""
+        """All requests inside share connections; a later round opens its own."""
         self._open = {}
         try:
             yield
@@ -55,7 +55,7 @@ class Reach:
     async def ask(
         self, nodes: Iterable[Node], call: Callable[[Talos], Awaitable[T]]
     ) -> dict[str, T | TalopsError]:
-        """Ask nodes side by side; one that fails gives its error and does not spoil the others."""
+        """Ask nodes in parallel; an error of one node does not affect the others."""
         fleet, listed = await self.fleet(), list(nodes)
 
         async def one(node: Node) -> T | TalopsError:

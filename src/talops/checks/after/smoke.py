@@ -1,4 +1,4 @@
-"""A workload from end to end: it is deployed, found by name, answers, and is taken away again."""
+"""A workload from end to end: deploy it, find it by name, get an answer, remove it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ async def look(reach: Reach) -> list[Finding]:
 
 
 async def _accepted(kube: KubeClient) -> list[Finding]:
-    """Nothing would come of it: the server is asked to check the objects and to keep none."""
+    """Without controllers no pod would start: validate the objects with a dry run only."""
     for obj in workload("default", "0"):
         await kube.apply(obj, dry_run=True)
     return [
-        passed("Deployment, Service and Job are accepted (asked without keeping them)"),
-        unproven(f"pods, DNS and the service's way: {workloads.NO_CONTROLLERS}"),
+        passed("Deployment, Service and Job are accepted (server-side dry run)"),
+        unproven(f"pods, DNS and the Service are not tested: {workloads.NO_CONTROLLERS}"),
     ]
 
 
@@ -61,15 +61,15 @@ async def _run(kube: KubeClient, services: IPv4Network) -> list[Finding]:
         await wait_gone(kube, namespace, timeout=SECONDS)
     except WaitTimeoutError as error:
         return [*found, failed(error.what, hint=f"kubectl delete namespace {space}")]
-    return [*found, passed("taken away again, with its namespace")]
+    return [*found, passed("removed the workload and its namespace")]
 
 
 async def _proofs(kube: KubeClient, space: str, services: IPv4Network) -> list[Finding]:
     service = await kube.get(Ref("v1", "Service", NAME, space))
     found = [_address(service, services)]
     for kind, api, what in (
-        ("Deployment", "apps/v1", "a pod was scheduled, its image pulled, and it serves"),
-        ("Job", "batch/v1", "another pod found it by its name and got its answer"),
+        ("Deployment", "apps/v1", "a pod was scheduled, pulled its image, and serves"),
+        ("Job", "batch/v1", "a second pod resolved the Service by name and got the answer"),
     ):
         try:
             await wait_ready(kube, Ref(api, kind, NAME, space), timeout=SECONDS)
@@ -82,12 +82,12 @@ async def _proofs(kube: KubeClient, space: str, services: IPv4Network) -> list[F
 def _address(service: Object | None, services: IPv4Network) -> Finding:
     address = ((service or {}).get("spec") or {}).get("clusterIP", "")
     if address and ip_address(address) in services:
-        return passed(f"the service got {address} of {services}")
-    return failed(f"the service got no address of {services}: {address or 'none'}")
+        return passed(f"the Service has the address {address} of {services}")
+    return failed(f"the Service has no address of {services}: {address or 'none'}")
 
 
 def workload(space: str, token: str) -> list[Object]:
-    """A web server, its service, and a job that finds it by its DNS name and reads the token."""
+    """A web server, its Service, and a job that resolves its DNS name and reads the token."""
     url = f"http://{NAME}.{space}.svc:{PORT}/token"
     serve = f"mkdir -p /tmp/w && echo {token} > /tmp/w/token && exec httpd -f -p {PORT} -h /tmp/w"
     ask = f"for i in $(seq 30); do wget -qO- -T 5 {url} | grep -qx {token} && exit 0; sleep 1; done"
@@ -108,7 +108,7 @@ def _head(api: str, kind: str, name: str, space: str | None = None) -> Object:
 
 
 def _pod(role: str, command: str, restart: str = "Always") -> Object:
-    """As restricted as the strictest pod security standard asks for."""
+    """Meets the restricted pod security standard."""
     container = {
         "name": role,
         "image": IMAGE,

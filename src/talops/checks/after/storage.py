@@ -1,4 +1,4 @@
-"""A storage class of the Proxmox CSI plugin, where the inventory asks for the plugin."""
+"""A storage class of the Proxmox CSI plugin exists, if the inventory enables the plugin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROVISIONER = "csi.proxmox.sinextra.dev"
 
 async def look(reach: Reach) -> list[Finding]:
     if not reach.site.cluster.addons.proxmox_csi:
-        return [skipped("the inventory asks for no storage plugin")]
+        return [skipped("the inventory enables no storage plugin")]
     async with reach.kube() as kube:
         return judge(await kube.list_all("storage.k8s.io/v1", "StorageClass"))
 
@@ -27,5 +27,5 @@ def judge(classes: Sequence[Object]) -> list[Finding]:
     names = [o["metadata"]["name"] for o in classes if o.get("provisioner") == PROVISIONER]
     if names:
         return [passed(f"storage class {', '.join(names)}")]
-    # talops brings the plugin's credentials; the plugin and its classes are Flux' to bring.
-    return [warning(f"no storage class of {PROVISIONER} yet", hint="kubectl get storageclass")]
+    # talops creates the plugin's credentials; Flux deploys the plugin and its storage classes.
+    return [warning(f"no storage class uses {PROVISIONER} yet", hint="kubectl get storageclass")]

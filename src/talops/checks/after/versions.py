@@ -1,4 +1,4 @@
-"""Talos and Kubernetes run in the versions that the inventory names."""
+"""Talos and Kubernetes run in the versions of the inventory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from talops.checks.after.reach import errors_of, values_of
 from talops.errors import TalopsError
 from talops.pipeline.checks import failed, from_error, passed
+from talops.plural import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,9 +50,9 @@ def judge(
     for name, wanted, running, hint in parts:
         wrong = {place: version for place, version in running.items() if version != wanted}
         found += [
-            failed(f"{place} runs {name} {version}, the inventory says {wanted}", hint=hint)
+            failed(f"{place} runs {name} {version}, but the inventory says {wanted}", hint=hint)
             for place, version in wrong.items()
         ]
         if running and not wrong:
-            found.append(passed(f"{name} {wanted} in {len(running)} places"))
+            found.append(passed(f"{name} {wanted} in {count(len(running), 'place')}"))
     return found

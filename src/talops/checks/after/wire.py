@@ -1,4 +1,4 @@
-"""The certificate that a port shows to everybody; nothing is said to whoever shows it."""
+"""Read the certificate that a port presents to any client, and send nothing to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ APID, KUBERNETES = 50000, 6443
 
 
 async def certificate(host: str, port: int) -> bytes:
-    """As DER. It is not checked: who reads it wants to know what is there, not whether to trust."""
+    """As DER. Not verified: the caller reads what is served and does not trust it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:

@@ -1,7 +1,7 @@
-"""Whether anything in this cluster turns objects into pods.
+"""Whether any controller turns objects into pods in this cluster.
 
-A controller manager that ever ran has left a lease. Without one, what a Deployment or a Flux
-object does can be accepted by the API and still not be proven; checks say so.
+A controller manager that ever ran has left a lease. Without one, the API can accept a Deployment or
+a Flux object although nothing acts on it; checks then report "unproven".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from talops.kube.client import KubeClient
 
 LEASE = Ref("coordination.k8s.io/v1", "Lease", "kube-controller-manager", "kube-system")
-NO_CONTROLLERS = "no controller manager ever ran in this cluster, so no pod is made"
+NO_CONTROLLERS = "no controller manager has ever run in this cluster, so no pod can start"
 
 
 async def are_run(kube: KubeClient) -> bool:

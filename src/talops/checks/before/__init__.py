@@ -1,3 +1,3 @@
-"""Checks before a run changes anything: what `talops preflight` looks at."""
+"""Checks before a run changes anything, as run by `talops preflight`."""
 
 from __future__ import annotations

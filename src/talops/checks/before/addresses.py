@@ -1,4 +1,4 @@
-"""Who answers at the addresses of the nodes before anything is made."""
+"""What answers at the addresses of the nodes before anything is created."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import DeniedError, NotReadyError, TalopsError, UnreachableError
 from talops.pipeline.checks import failed, from_error, passed, skipped, warning
+from talops.plural import count
 from talops.site.bootstrap_record import RECORD
 from talops.site.fleet import Configured, InMaintenance, Unreachable
 from talops.talos.client import Talos
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     Seen = State | TalopsError
 
 LATE = (
-    "fine if an earlier run gave it its config: it answers once etcd runs; "
-    "else boot it from the Talos image"
+    "expected if an earlier run applied its config: it answers once etcd runs; otherwise "
+    "boot it from the Talos image"
 )
 
 
@@ -35,7 +36,7 @@ async def look(ground: Ground) -> list[Finding]:
     async def one(node: Node) -> Seen:
         try:
             return await (fleet.look(node) if fleet else _stranger(node))
-        except NotReadyError as error:  # it is on its way
+        except NotReadyError as error:  # it is rebooting or installing
             return Unreachable(UnreachableError(error.what, where=error.where))
         except TalopsError as error:
             return error
@@ -46,7 +47,7 @@ async def look(ground: Ground) -> list[Finding]:
 
 
 async def _stranger(node: Node) -> Seen:
-    """Without secrets only a node in maintenance mode can be talked to."""
+    """Without secrets talops can only connect to a node in maintenance mode."""
     async with Talos.connect(str(node.address), Maintenance()) as talos:
         try:
             await talos.version()
@@ -54,7 +55,7 @@ async def _stranger(node: Node) -> Seen:
             return Unreachable(error)
         except DeniedError as error:
             return TalopsError(
-                f"{node.name} is configured already, and this cluster has no secrets",
+                f"{node.name} already has a config, but this cluster has no secrets",
                 where=error.where,
                 hint="restore talos/talsecret.sops.yaml, or reset that node",
             )
@@ -71,14 +72,16 @@ def judge(cluster: Cluster, seen: Mapping[str, Seen], *, founded: bool) -> list[
     waiting = sum(1 for state in seen.values() if isinstance(state, InMaintenance))
     configured = sum(1 for state in seen.values() if isinstance(state, Configured))
     if waiting:
-        found.append(passed(f"{waiting} in maintenance mode, ready for their first config"))
+        found.append(
+            passed(f"{count(waiting, 'node')} in maintenance mode, ready for the first config")
+        )
     if configured:
-        found.append(passed(f"{configured} answer as nodes of this cluster"))
+        found.append(passed(f"{count(configured, 'node')} of this cluster answered"))
     return found
 
 
 def _late(cluster: Cluster, silent: list[str]) -> list[str]:
-    """Workers of metal that may have their config and wait for etcd, to reach a control plane."""
+    """Bare-metal workers that may have their config and wait for a control plane with etcd."""
     planes = {node.name for node in cluster.control_planes}
     if cluster.proxmox or planes & set(silent):
         return []
@@ -86,12 +89,13 @@ def _late(cluster: Cluster, silent: list[str]) -> list[str]:
 
 
 def _lost(silent: list[str]) -> list[Finding]:
-    what, hint = "does not answer, and the cluster exists", "talops infra plan: does its VM run?"
+    what = "does not answer, although the cluster exists"
+    hint = "talops infra plan shows whether its VM runs"
     return [warning(what, name, hint) for name in silent]
 
 
 def _not_there_yet(cluster: Cluster, silent: list[str]) -> list[Finding]:
     if cluster.proxmox and silent:
-        return [skipped(f"{len(silent)} do not answer: their VMs are yet to be made")]
-    hint = "boot it from the Talos image; talops talos schematic says which"
+        return [skipped(f"no VMs yet for {count(len(silent), 'node')}")]
+    hint = "boot it from the Talos image; talops talos schematic shows which one"
     return [failed("does not answer", name, hint) for name in silent]

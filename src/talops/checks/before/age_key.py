@@ -1,4 +1,4 @@
-"""The age key at hand opens every encrypted file of the repository."""
+"""The available age key opens every encrypted file of the repository."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
 from talops.pipeline.checks import Finding, Verdict, failed, from_error, passed, skipped
+from talops.plural import count
 from talops.secrets.check import check_repository
 from talops.secrets.gitfiles import known_files, read_text
 from talops.secrets.metadata import is_encrypted_name, recipients_of
@@ -20,12 +21,17 @@ _KINDS = {"cannot open": Verdict.FAILED, "plain secret": Verdict.FAILED}
 
 
 async def look(ground: Ground, *, thorough: bool = False) -> list[Finding]:
-    """By what the files say about themselves; `thorough` opens each and looks for plain secrets."""
+    """Compare the recipients in the files; `thorough` decrypts each and finds plain secrets."""
     if ground.site is None:
-        return [skipped("there is no key or no sops to try")]
+        return [skipped("not checked: there is no age key or no sops")]
     sops = ground.site.sops
     if sops.keys is None:
-        return [failed("there is no age key", hint="talops secrets init, or SOPS_AGE_KEY_FILE=…")]
+        return [
+            failed(
+                "there is no age key",
+                hint="talops secrets init, or set SOPS_AGE_KEY_FILE to the key file",
+            )
+        ]
     found = await _matched(sops)
     return [*found, *await _opened(sops)] if thorough else found
 
@@ -47,11 +53,13 @@ def judge(texts: Mapping[str, str], ours: frozenset[str]) -> list[Finding]:
             continue
         if recipients is None:
             hint = f"sops encrypt --in-place {name}"
-            found.append(failed("is named as encrypted and is not", name, hint))
+            found.append(failed("the name says encrypted, but the file is not", name, hint))
         elif not recipients & ours:
-            hint = "use the key it was made for, or: talops secrets rotate --recipients-only"
-            found.append(failed("is for another age key", name, hint))
-    return found or [passed(f"the age key fits {len(texts)} encrypted files")]
+            hint = (
+                "use the key that it is encrypted for, or: talops secrets rotate --recipients-only"
+            )
+            found.append(failed("the file is encrypted for another age key", name, hint))
+    return found or [passed(f"the age key opens {count(len(texts), 'encrypted file')}")]
 
 
 async def _opened(sops: Sops) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""What preflight stands on: the inventory for sure, keys and programs if they could be found."""
+"""The inputs of preflight: the inventory always, keys and programs if available."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ground:
-    """`site` and `secrets` are None where keys or programs are missing; another check says why."""
+    """`site` and `secrets` are None if keys or programs are missing; another check reports why."""
 
     cluster: Cluster
     root: Path

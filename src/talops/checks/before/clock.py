@@ -1,4 +1,4 @@
-"""The clock here agrees with those it talks to: certificates and locks depend on it."""
+"""The local clock agrees with other clocks: certificates and locks depend on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from talops.talos.client import Talos
 
 SECONDS = 10.0
-# A Date header tells whole seconds, and the way takes time; beyond that somebody should look.
+# A Date header has a resolution of one second, and the network adds delay; larger differences
+# matter.
 NOTICEABLE, HARMFUL = 10.0, 120.0
 HINT = "set the clock of this machine: timedatectl set-ntp true"
 
@@ -39,7 +40,7 @@ async def look(ground: Ground) -> list[Finding]:
 
 
 async def _skew(url: str) -> float | None:
-    """Only the clock is read, so any certificate will do; None: no answer."""
+    """Only the clock is read, so any certificate is accepted; None: no answer."""
     try:
         async with httpx.AsyncClient(verify=False, timeout=SECONDS) as client:  # noqa: S501
             answer = await client.head(url)
@@ -53,16 +54,16 @@ def judge(skews: Mapping[str, float | None]) -> list[Finding]:
     found = []
     for name, skew in skews.items():
         if skew is None:
-            found.append(unproven(f"{name} did not tell the time"))
+            found.append(unproven(f"{name} did not send its time"))
         elif abs(skew) > HARMFUL:
-            what = f"this clock is {abs(skew):.0f} s {_side(skew)} {name}'s"
+            what = f"the local clock is {abs(skew):.0f} s {_side(skew)} {name}"
             found.append(failed(what, hint=HINT))
         elif abs(skew) > NOTICEABLE:
-            what = f"this clock is {abs(skew):.0f} s {_side(skew)} {name}'s"
+            what = f"the local clock is {abs(skew):.0f} s {_side(skew)} {name}"
             found.append(warning(what, hint=HINT))
     agreeing = [name for name, skew in skews.items() if skew is not None]
     if agreeing and not found:
-        found = [passed(f"agrees with {', '.join(agreeing)}")]
+        found = [passed(f"the local clock agrees with {', '.join(agreeing)}")]
     return found
 
 
@@ -71,14 +72,14 @@ def _side(skew: float) -> str:
 
 
 async def _nodes(ground: Ground) -> list[Finding]:
-    """Nodes that run already say themselves whether they have the time."""
+    """Nodes that run a config report whether their clock is synchronized."""
     bundle = await ground.secrets.read() if ground.secrets else None
     if ground.site is None or ground.secrets is None or bundle is None:
         return []
     reach = Reach(ground.site, ground.secrets)
     answers = await reach.ask(ground.cluster.nodes, _synced)
     return [
-        warning("its clock is not in sync", name, "check node_ntp_servers")
+        warning("the clock is not synchronized", name, "check node_ntp_servers in cluster.yaml")
         for name, synced in values_of(answers).items()
         if not synced
     ]

@@ -1,4 +1,4 @@
-"""The repository that Flux will read can be read from here, as Flux will read it."""
+"""The repository is readable from here with the credentials that Flux will use."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 async def look(ground: Ground) -> list[Finding]:
     repository = ground.cluster.repository
     if repository is None:
-        return [skipped("the inventory names no repository")]
+        return [skipped("the inventory has no repository")]
     if ground.site is None:
-        return [skipped("the credentials for it cannot be opened")]
+        return [skipped("not checked: the credentials of the repository cannot be opened")]
     reader = handover.access(ground.site, repository)
     if reader is None:
-        return [skipped("its deploy key is yet to be made", hint="talops gitops init")]
+        return [skipped("the deploy key does not exist yet", hint="talops gitops init")]
     async with snapshot(reader) as branch:
         return judge(repository, branch.commit, branch.files)
 

@@ -1,4 +1,4 @@
-"""Proxmox has and grants what the plan needs: `talops host check`, as one check among others."""
+"""Proxmox provides and permits what the plan needs: `talops host check` as one check."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ async def look(site: Site) -> list[Finding]:
     if reached is None:
         return [failed("no credentials for Proxmox", hint="talops host prepare --user root@pam")]
     if not site.cluster.nodes:
-        return [skipped("there are no nodes")]
+        return [skipped("the inventory has no nodes")]
     asked = wanted(site.cluster, access.begun_vms(site.root, site.cluster))
     seen = await survey(reached, asked)
     found = problems(asked, seen)
     if any(each.rule == "leftover" for each in found):
-        # Somebody may have changed the tags or the MAC of a VM that is ours.
+        # Tags or MAC of a VM of this cluster may have been changed by hand.
         known = await _recorded(site)
         vms = tuple(replace(vm, recorded=vm.name in known) for vm in asked.vms)
         found = problems(replace(asked, vms=vms), seen)
@@ -44,7 +44,7 @@ async def look(site: Site) -> list[Finding]:
 
 
 async def _recorded(site: Site) -> set[str]:
-    """Nodes whose VMs the state has; none if it cannot be read yet."""
+    """Nodes whose VMs are in the state; none if the state cannot be read yet."""
     found = platform(site.cluster)
     layer = found.at(site.root)
     engine = access.engine(site, layer, lambda _: None)
@@ -61,4 +61,4 @@ def judge(found: Sequence[HostProblem], endpoint: str) -> list[Finding]:
             each.what, each.where or None, each.hint
         )
         for each in found
-    ] or [passed("has and grants what the plan needs", endpoint)]
+    ] or [passed("Proxmox provides and permits what the plan needs", endpoint)]

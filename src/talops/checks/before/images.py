@@ -1,4 +1,4 @@
-"""The Image Factory answers, and knows or can be told every schematic."""
+"""The Image Factory answers, and knows or can register every schematic."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError, UnreachableError
 from talops.pipeline.checks import failed, passed, warning
+from talops.plural import count
 from talops.site.image_files import absent_images
 from talops.talos.image_factory import ImageFactory
 
@@ -30,28 +31,37 @@ async def look(ground: Ground) -> list[Finding]:
             raise
         try:
             absent = await absent_images(ground.site)
-        except TalopsError:  # what is wrong with Proxmox is told by its own check
+        except TalopsError:  # the check of Proxmox reports its own errors
             raise error from None
         return judge_silent(error, absent, factory.url)
 
 
 def judge_silent(error: UnreachableError, absent: Sequence[str], url: str) -> list[Finding]:
-    """No factory is needed where every image is on its storage already."""
+    """The factory is not needed if every image is already on its storage."""
     if absent:
         names = ", ".join(absent)
         return [
-            failed(f"{error.what}; and these are not on their storage: {names}", url, error.hint)
+            failed(f"{error.what}; these images are not on their storage: {names}", url, error.hint)
         ]
-    what = f"{error.what}; every image is on its storage already"
-    return [warning(what, url, "nodes that are not installed yet still need its installer")]
+    what = f"{error.what}; all images are already on their storage"
+    return [
+        warning(
+            what, url, "nodes that are not installed yet still need the factory's installer image"
+        )
+    ]
 
 
 def judge(cluster: Cluster, known: Mapping[str, bool], url: str) -> list[Finding]:
-    """Only what is given by its id alone cannot be registered."""
+    """A schematic that is given by its ID alone cannot be registered."""
     by_id = {node.image.schematic for node in cluster.nodes if node.extensions is None}
     foreign = [name for name, there in known.items() if not there and name in by_id]
-    hint = "correct schematic_id in nodes.yaml, or give `extensions` instead"
-    found = [failed(f"does not know schematic {name[:12]}", url, hint) for name in foreign]
+    hint = "correct schematic_id in nodes.yaml, or use `extensions` instead"
+    found = [
+        failed(f"the Image Factory does not know schematic {name[:12]}", url, hint)
+        for name in foreign
+    ]
     new = sum(1 for there in known.values() if not there)
-    later = f", {new} to be registered" if new else ""
-    return found or [passed(f"answers; {len(known)} schematics{later}", url)]
+    later = f", {new} to register" if new else ""
+    return found or [
+        passed(f"the Image Factory answers; {count(len(known), 'schematic')}{later}", url)
+    ]

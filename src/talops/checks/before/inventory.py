@@ -1,4 +1,4 @@
-"""What `talops check` says about the two files, beside errors."""
+"""The warnings of `talops check` about the two files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.inventory.load import load
 from talops.pipeline.checks import failed, passed, warning
+from talops.plural import count
 from talops.problems import Severity
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 
 async def look(ground: Ground) -> list[Finding]:
-    count = len(ground.cluster.nodes)
-    return judge(load(ground.root).problems, f"cluster {ground.cluster.name}, {count} nodes")
+    nodes = count(len(ground.cluster.nodes), "node")
+    return judge(load(ground.root).problems, f"cluster {ground.cluster.name}, {nodes}")
 
 
 def judge(problems: Sequence[FileProblem], name: str) -> list[Finding]:

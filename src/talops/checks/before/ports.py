@@ -1,4 +1,4 @@
-"""What has to be reachable is, and the cluster's address is not taken."""
+"""Required services are reachable, and the address of the cluster is unused."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ async def look(ground: Ground) -> list[Finding]:
     if ground.cluster.vip and not (ground.root / RECORD).exists():
         taken = await _connect(str(ground.cluster.vip), KUBERNETES) is None
         found.append(judge_vip(str(ground.cluster.vip), taken=taken))
-    return found or [skipped("nothing outside the nodes is needed")]
+    return found or [skipped("no service outside the nodes is needed")]
 
 
 def wanted(cluster: Cluster) -> dict[str, tuple[str, int]]:
-    """Not the Image Factory: whether it has to answer is for the check of the images to say."""
+    """Without the Image Factory: the check of the images decides whether it has to answer."""
     urls: dict[str, str] = {}
     if cluster.proxmox:
         urls["proxmox_api_url"] = cluster.proxmox.api_url
@@ -49,7 +49,7 @@ def wanted(cluster: Cluster) -> dict[str, tuple[str, int]]:
 def judge(places: Mapping[str, tuple[str, int]], errors: Mapping[str, str | None]) -> list[Finding]:
     found = [
         failed(
-            f"nothing answers: {error}",
+            f"no connection: {error}",
             where="{}:{}".format(*places[name]),
             hint=f"check {name} in cluster.yaml, the network and the firewall",
         )
@@ -57,21 +57,21 @@ def judge(places: Mapping[str, tuple[str, int]], errors: Mapping[str, str | None
         if error is not None
     ]
     good = [f"{host}:{port}" for name, (host, port) in places.items() if errors[name] is None]
-    return [*found, *([passed(f"{', '.join(good)} can be reached")] if good else [])]
+    return [*found, *([passed(f"{', '.join(good)} is reachable")] if good else [])]
 
 
 def judge_vip(vip: str, *, taken: bool) -> Finding:
     if taken:
         return failed(
-            "somebody answers at the VIP before this cluster exists",
+            "another machine answers at the VIP before this cluster exists",
             where=f"{vip}:{KUBERNETES}",
-            hint="choose another cluster_api_addr, or find out who it is",
+            hint="choose another cluster_api_addr, or find the machine that uses it",
         )
-    return passed(f"the VIP {vip} is free")
+    return passed(f"the VIP {vip} is unused")
 
 
 async def _connect(host: str, port: int) -> str | None:
-    """None: something listens there."""
+    """None if the connection succeeds."""
     try:
         async with asyncio.timeout(SECONDS):
             _, writer = await asyncio.open_connection(host, port)

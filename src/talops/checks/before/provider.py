@@ -1,6 +1,4 @@
-"""The provider can be had from where the environment says: an offline mirror that does not hold it
-is found before the first `init`.
-"""
+"""The configured source has the provider: an offline mirror without it is found before `init`."""
 
 from __future__ import annotations
 
@@ -28,9 +26,9 @@ async def look(environment: Mapping[str, str]) -> list[Finding]:
 
 
 def _settings(given: str) -> Finding:
-    """OpenTofu then goes by this file alone."""
+    """With this variable OpenTofu reads its sources from this file alone."""
     if Path(given).is_file():
-        return passed(f"{SETTINGS} can be read", given)
+        return passed(f"{SETTINGS} is readable", given)
     hint = f'correct or unset {SETTINGS}; for the lab: eval "$(talops lab env)"'
     return failed(f"{SETTINGS} is not a file", given, hint)
 
@@ -42,4 +40,6 @@ async def _provider(environment: Mapping[str, str]) -> Finding:
         return failed(error.what, error.where, error.hint)
     if found:
         return passed(f"{NAMESPACE} {found.version}", str(found.path))
-    return skipped("no mirror is set: the provider comes from its registry, or is built")
+    return skipped(
+        "no mirror is configured: the provider is downloaded from its registry, or built"
+    )

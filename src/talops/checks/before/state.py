@@ -1,4 +1,4 @@
-"""The states can be read, and nobody holds one of them."""
+"""The states are readable and not locked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def look(
 
 
 def judge(states: Sequence[StateInfo], place: str, *, strict: bool) -> list[Finding]:
-    """`strict`: a lock refuses. A run that continues a killed one meets its own."""
+    """`strict`: a lock fails the check. A run that continues an interrupted one finds its own."""
     found: list[Finding] = []
     for state in states:
         if state.problem:
@@ -40,4 +40,6 @@ def judge(states: Sequence[StateInfo], place: str, *, strict: bool) -> list[Find
             make = failed if strict else warning
             found.append(make(held.what, place, held.hint))
     made = sum(1 for state in states if state.exists)
-    return found or [passed(f"can be read and are unlocked; {made} of {len(states)} made", place)]
+    return found or [
+        passed(f"states are readable and not locked; {made} of {len(states)} exist", place)
+    ]

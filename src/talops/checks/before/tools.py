@@ -1,4 +1,4 @@
-"""The programs that talops runs, in versions that fit."""
+"""The programs that talops runs, in supported versions."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ async def look(toolchain: Toolchain, *, encrypted: bool) -> list[Finding]:
 
 
 def judge(found: Mapping[str, FoundTool | None]) -> list[Finding]:
-    """What is missing is fetched or built on first use: a delay, not a refusal."""
+    """A missing program is downloaded or built on first use: a delay, not a failure."""
     return [
         passed(f"{tool.name} {tool.version}", str(tool.path))
         if tool
-        else warning(f"{name} is not here yet", hint=f"talops tools install {name}")
+        else warning(f"{name} is not installed yet", hint=f"talops tools install {name}")
         for name, tool in found.items()
     ]

@@ -1,4 +1,4 @@
-"""The TrueNAS answers, lets the key in, and has a pool with room for what is wanted."""
+"""TrueNAS answers, accepts the API key, and has a pool with enough space."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from talops.pipeline.checks import Finding
     from talops.truenas.datasets import Dataset, Pool
 
-# With less than this left a pool is full in all but name.
+# With less space than this, a pool is practically full.
 LEAST = GIB
 
 
 async def look(ground: Ground) -> list[Finding]:
     wanted = ground.cluster.truenas
     if wanted is None:
-        return [skipped("the inventory names no TrueNAS")]
+        return [skipped("the inventory has no section truenas")]
     if ground.site is None:
-        return [skipped("its API key cannot be opened")]
+        return [skipped("not checked: the API key cannot be opened")]
     async with TrueNas(nas.access(ground.site, wanted)) as client:
         pools = await client.pools()
         root = await client.dataset(wanted.pool) if wanted.pool in pools else None
@@ -43,19 +43,21 @@ def judge(
 ) -> list[Finding]:
     pool = pools.get(wanted.pool)
     if pool is None or root is None:
-        there = ", ".join(pools) or "none at all"
+        there = ", ".join(pools) or "none"
         hint = "correct truenas.pool in cluster.yaml, or import the pool in TrueNAS"
-        return [failed(f"no pool {wanted.pool}; there is {there}", wanted.url, hint)]
+        return [
+            failed(f"pool {wanted.pool} does not exist; existing pools: {there}", wanted.url, hint)
+        ]
     room = _room(wanted, root) or _promises(wanted, root, datasets)
     found = [*room, *_health(wanted, pool)]
-    left = f"pool {pool.name} has {size(root.available)} left"
-    return found or [passed(f"answers, the key may write, {left}", wanted.url)]
+    left = f"pool {pool.name} has {size(root.available)} free"
+    return found or [passed(f"TrueNAS answers, the key can write, {left}", wanted.url)]
 
 
 def _room(wanted: model.TrueNas, root: Dataset) -> Sequence[Finding]:
     if root.available >= LEAST:
         return []
-    what = f"pool {wanted.pool} is full: {size(root.available)} left"
+    what = f"pool {wanted.pool} is full: {size(root.available)} free"
     return [failed(what, wanted.url, "free space or add disks in TrueNAS")]
 
 
@@ -63,7 +65,7 @@ def _health(wanted: model.TrueNas, pool: Pool) -> Sequence[Finding]:
     if pool.status not in {"ONLINE", "DEGRADED"}:
         return [failed(f"pool {pool.name} is {pool.status}", wanted.url, "repair it in TrueNAS")]
     if not pool.healthy:
-        hint = "look at the pool in TrueNAS; it works, but is not safe"
+        hint = "check the pool in TrueNAS; it works, but without redundancy"
         return [warning(f"pool {pool.name} is {pool.status}", wanted.url, hint)]
     return []
 
@@ -71,7 +73,7 @@ def _health(wanted: model.TrueNas, pool: Pool) -> Sequence[Finding]:
 def _promises(
     wanted: model.TrueNas, root: Dataset, datasets: Mapping[str, Dataset | None]
 ) -> Sequence[Finding]:
-    """A quota is no reservation: more may be promised than there is, which is worth knowing."""
+    """A quota is not a reservation: quotas may exceed the free space of the pool."""
     names = {each.name for each in wanted.datasets if each.quota}
     outer = [each for each in wanted.datasets if not _inside(each.name, names)]
     free = 0
@@ -80,7 +82,10 @@ def _promises(
         free += max(0, (each.quota or 0) - (live.used if live else 0))
     if free <= root.available:
         return []
-    what = f"quotas allow {size(free)} more, and pool {wanted.pool} has {size(root.available)} left"
+    what = (
+        f"quotas allow {size(free)} more, but pool {wanted.pool} has only {size(root.available)} "
+        "free"
+    )
     return [warning(what, wanted.url, "lower the quotas in cluster.yaml, or add disks in time")]
 
 

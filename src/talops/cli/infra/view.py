@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 DOING = {
     "create": "creating",
-    "update": "changing",
+    "update": "updating",
     "delete": "destroying",
     "replace": "replacing",
     "read": "reading",
