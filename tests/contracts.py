@@ -239,3 +239,50 @@ def decided_by_text(module: ast.Module, texts: frozenset[str]) -> list[str]:
             if isinstance(each, ast.Attribute) and each.attr in texts
         ]
     return found
+
+
+# What belongs to a face: its environment, its terminal, its event loop and its end.
+_OF_A_FACE = frozenset(
+    [
+        *("os.environ", "os.environb", "os.getenv"),
+        *("sys.stdin", "sys.stdout", "sys.stderr", "sys.argv", "sys.exit", "os._exit"),
+        *("asyncio.run", "asyncio.Runner", "print", "input", "breakpoint", "exit", "quit"),
+    ]
+)
+
+
+def of_a_face(module: ast.Module) -> list[str]:
+    """Where a module reads the environment, prints, asks, exits or starts an event loop."""
+    found = []
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            name = f"{node.value.id}.{node.attr}"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name = node.func.id
+        elif isinstance(node, ast.ImportFrom) and node.module in {"os", "sys", "asyncio"}:
+            found += [
+                f"line {node.lineno}: {node.module}.{alias.name}"
+                for alias in node.names
+                if f"{node.module}.{alias.name}" in _OF_A_FACE
+            ]
+            continue
+        else:
+            continue
+        if name in _OF_A_FACE:
+            found.append(f"line {node.lineno}: {name}")
+    return found
+
+
+def not_a_list(module: ast.Module) -> list[str]:
+    """Why the module of a workflow is not one function that returns literal lists of stages."""
+    public = [
+        node for node in module.body if isinstance(node, Function) and not node.name.startswith("_")
+    ]
+    if len(public) != 1:
+        return [f"has {len(public)} public functions"]
+    returned = [node.value for node in ast.walk(public[0]) if isinstance(node, ast.Return)]
+    return [
+        f"line {value.lineno if value else public[0].lineno}: returns no literal list"
+        for value in returned
+        if not isinstance(value, ast.List)
+    ] or ([] if returned else ["returns nothing"])

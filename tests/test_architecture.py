@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests import contracts, purity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SRC = Path(__file__).parent.parent / "src" / "talops"
 FOUNDATION = {
@@ -52,8 +56,26 @@ ALLOWED: dict[str, set[str]] = {
 }
 ALLOWED["workflows"] = {*ALLOWED["stages"], "stages"}
 ALLOWED["app"] = {*ALLOWED["workflows"], "workflows", "views"}
-ALLOWED["cli"] = {*ALLOWED, "lab", "web"}
-ALLOWED["web"] = {*ALLOWED} - {"lab", "cli"}
+# Plain values of runs and of sites, which faces read and views show.
+VALUES = {
+    *(f"pipeline.{name}" for name in ("checks", "compare", "history", "planning", "result")),
+    *("pipeline.interrupt", "pipeline.run", "pipeline.selection", "site.site", "tofu.policy"),
+}
+ALLOWED["web"] = FOUNDATION | HELPERS | PURE | VALUES | {"app", "views"}
+ALLOWED["cli"] = {*ALLOWED["web"], "lab", "web"}
+# Commands that are thin calls of one client, without a run. The list only becomes shorter.
+CLIENT_COMMANDS: dict[str, set[str]] = {
+    "cli/gitops.py": {"delivery.releases", "secrets.vault"},
+    "cli/init.py": {"secrets.age", "secrets.init", "secrets.rules"},
+    "cli/host": {"proxmox", "secrets.vault", "site.host_wanted", "site.template_recipe"}
+    | {"talos.image_factory"},
+    "cli/infra": {"tofu.events"},
+    "cli/lab": {"secrets.init", "secrets.vault", "toolchain"},
+    "cli/secrets": {"secrets"},
+    "cli/state": {"statestore", "site.run_lock"},
+    "cli/talos": {"talos", "site.protection", "site.secrets_file", "site.written_configs"},
+    "cli/tools": {"toolchain"},
+}
 
 GENERATED = re.compile(r"_pb2\.py$|_grpc\.py$")
 MOST_SIBLINGS = 25
@@ -74,10 +96,24 @@ def imported_modules(path: Path) -> set[str]:
     return {name.removeprefix("talops.") for name in found if name.startswith("talops.")}
 
 
-def permitted(room: str, target: str) -> bool:
+def within(name: str, names: Iterable[str], end: str = ".") -> bool:
+    return any(name == each or name.startswith(f"{each}{end}") for each in names)
+
+
+def permitted(path: Path, target: str) -> bool:
+    room = room_of(path)
     if target.startswith("__version__") or target.split(".", maxsplit=1)[0] == room:
         return True
-    return any(target == ok or target.startswith(f"{ok}.") for ok in ALLOWED.get(room, set()))
+    name = str(path.relative_to(SRC))
+    own = {
+        ok for part, rooms in CLIENT_COMMANDS.items() if within(name, [part], "/") for ok in rooms
+    }
+    return within(target, ALLOWED.get(room, set()) | own)
+
+
+def parsed(*folders: str) -> dict[str, ast.Module]:
+    paths = [path for folder in folders for path in sorted((SRC / folder).rglob("*.py"))]
+    return {str(p.relative_to(SRC)): ast.parse(p.read_text(encoding="utf-8")) for p in paths}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
@@ -86,7 +122,7 @@ def test_imports_point_down(path: Path) -> None:
     room = room_of(path)
     if room in {"__init__", "__main__"}:
         return
-    wrong = {target for target in imported_modules(path) if not permitted(room, target)}
+    wrong = {target for target in imported_modules(path) if not permitted(path, target)}
     assert not wrong, f"{room} must not import {sorted(wrong)}"
 
 
@@ -94,6 +130,86 @@ def test_every_room_is_known() -> None:
     """A new folder is a decision: it gets its place in the table above."""
     rooms = {room_of(p) for p in FILES} - {"__init__", "__main__"}
     assert rooms <= set(ALLOWED), rooms - set(ALLOWED)
+
+
+def test_client_commands_are_needed() -> None:
+    """An exception that no command uses any more is taken off the list."""
+    for part, rooms in CLIENT_COMMANDS.items():
+        files = [path for path in FILES if within(str(path.relative_to(SRC)), [part], "/")]
+        used = {target for path in files for target in imported_modules(path)}
+        idle = {room for room in rooms if not any(within(target, [room]) for target in used)}
+        assert not idle, f"{part} does not import {sorted(idle)}"
+
+
+@pytest.mark.parametrize("room", sorted(set(ALLOWED) - {"cli", "lab"}))
+def test_only_faces_read_the_environment_print_and_exit(room: str) -> None:
+    """Another face, such as a server with several sites, uses the same code."""
+    paths = [path for path in FILES if room_of(path) == room]
+    found = {
+        str(path.relative_to(SRC)): wrong
+        for path in paths
+        if (wrong := contracts.of_a_face(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nos.environ['HOME']",
+        "from os import getenv",
+        "import sys\nsys.stderr.write('x')",
+        "print('x')",
+        "import asyncio\nasyncio.run(f())",
+    ],
+)
+def test_what_only_a_face_may_do(code: str) -> None:
+    """Each would work in a terminal only."""
+    assert contracts.of_a_face(ast.parse(code))
+
+
+WORKFLOWS = {name: tree for name, tree in parsed("workflows").items() if "__init__" not in name}
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_workflows_are_literal_lists(name: str) -> None:
+    """One file, one function, and its stages can be read in order."""
+    assert contracts.not_a_list(WORKFLOWS[name]) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def a(): return [x for x in y]",
+        "def a():\n b = []\n b.append(1)\n return b",
+        "def a(): return []\ndef b(): return []",
+        "def a(): pass",
+    ],
+)
+def test_what_is_no_list(code: str) -> None:
+    """Computed, collected, twice, or nothing."""
+    assert contracts.not_a_list(ast.parse(code))
+
+
+def test_stages_are_loaded_late_in_one_way() -> None:
+    """`pipeline.later` puts stages off, by the names in `talops.stages`; nothing else does."""
+    users = {
+        str(path.relative_to(SRC))
+        for path in FILES
+        if "pipeline.later.Later" in imported_modules(path)
+    }
+    assert users == {"workflows/up.py"}
+    loaders = {
+        str(path.relative_to(SRC))
+        for path in FILES
+        if "import_module(" in path.read_text(encoding="utf-8")
+    }
+    assert loaders == {
+        "cli/app.py",
+        "cli/talos/commands.py",
+        "inventory/rules/__init__.py",
+        "stages/__init__.py",
+    }
 
 
 def test_foundation_needs_only_the_standard_library() -> None:
@@ -117,11 +233,6 @@ def test_folders_stay_readable() -> None:
             if count > MOST_SIBLINGS:
                 crowded[str(folder.relative_to(SRC.parent.parent))] = count
     assert not crowded
-
-
-def parsed(*folders: str) -> dict[str, ast.Module]:
-    paths = [path for folder in folders for path in sorted((SRC / folder).rglob("*.py"))]
-    return {str(p.relative_to(SRC)): ast.parse(p.read_text(encoding="utf-8")) for p in paths}
 
 
 STAGES = contracts.stages_in(parsed("stages", "app").values())

@@ -10,7 +10,7 @@ from tests.examples import kube_nodes
 
 from talops.app.drift import files, kubernetes, proxmox, talos
 from talops.app.drift.model import AreaDrift, Difference, looked, masked
-from talops.app.drift.repair import GentleAddons, quiet_nodes, repairable, taint_of
+from talops.app.drift.repairs import quiet_nodes, repairs
 from talops.app.drift.values import leaves
 from talops.delivery.objects import ObjectDifferences
 from talops.errors import TalopsError, UnreachableError
@@ -26,6 +26,8 @@ from talops.site.fleet import Configured, InMaintenance
 from talops.site.node_facts import NodeFacts
 from talops.stages.addons import Addons as AddonStage
 from talops.stages.addons import Facts as AddonFacts
+from talops.stages.repair.node_labels import taint_of
+from talops.stages.repair.online import GentleAddons
 from talops.talos.calls.machine import ApplyMode
 from talops.tofu.judge import Cause, Judged
 from talops.tofu.rules import Effect
@@ -269,7 +271,7 @@ def test_what_can_be_repaired(rows: list[Difference], expected: bool) -> None:
     """A plan that waits for files, restarts something or meets a hand edit is left alone."""
     layers = {row.layer for row in rows}
     results = [AreaDrift(x, tuple(row for row in rows if row.layer == x)) for x in sorted(layers)]
-    assert repairable(results) == expected
+    assert bool(repairs(results)) == expected
 
 
 def test_only_missing_objects_are_gentle() -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from talops.app.support import LeakError, cleaned, collect, forms, pack, prove
 from talops.pipeline.history import list_runs
-from talops.pipeline.session import RunRequest, run_recorded
+from talops.pipeline.record import run_recorded
+from talops.pipeline.run import Run
 from talops.redaction import Secret
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def test_a_secret_in_a_name_or_the_manifest_counts() -> None:
 
 async def test_what_is_collected(tmp_path: Path) -> None:
     """Inventory, generated files and runs; never keys, states or encrypted files."""
-    await run_recorded(RunRequest("up", "demo", tmp_path), lambda _: [], view=lambda _: None)
+    await run_recorded(Run("up", "demo", tmp_path, lambda _: []), view=lambda _: None)
     given = {
         "cluster.yaml": "proxmox_api_token_secret: plain-text\ntokens:\n  - a\n",
         "infrastructure/02/main.tf": "x",

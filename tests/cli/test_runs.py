@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from talops.cli.app import run as talops
 from talops.errors import DeniedError
-from talops.pipeline.session import Recorder, RunRequest, run_recorded
+from talops.pipeline.record import Record, run_recorded
+from talops.pipeline.run import Run
 from talops.pipeline.stage import Change, Reporter, Stage
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ class Make(Stage[bool, Change]):
 
     name = "provision"
 
-    def __init__(self, recorder: Recorder, fails: bool) -> None:
+    def __init__(self, recorder: Record, fails: bool) -> None:
         self.recorder, self.fails = recorder, fails
 
     async def observe(self) -> bool:
@@ -40,12 +42,15 @@ class Make(Stage[bool, Change]):
         pass
 
 
+def stages(fails: bool, record: Record) -> list[Make]:
+    return [Make(record, fails)]
+
+
 @pytest.fixture
 async def runs(tmp_path: Path) -> Path:
     for fails in (True, False):
         await run_recorded(
-            RunRequest("up", "demo", tmp_path, tools={"tofu": "1.12.6"}),
-            lambda recorder, fails=fails: [Make(recorder, fails)],  # type: ignore[misc]  # a default argument binds the loop's value
+            Run("up", "demo", tmp_path, partial(stages, fails), tools={"tofu": "1.12.6"}),
             view=lambda _: None,
         )
     return tmp_path

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from talops.errors import NotReadyError
 from talops.files import write_atomic
-from talops.pipeline.session import Recorder, RunRequest, run_recorded
+from talops.pipeline.record import Record, run_recorded
+from talops.pipeline.run import Run
 from talops.pipeline.stage import Absent, Change, Reporter, Stage
 from talops.redaction import Redactor, Secret
 
@@ -73,14 +74,14 @@ async def main(root: Path, seed: int, kill_after: int | None) -> int:
         if count == kill_after:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def build(recorder: Recorder) -> list[Files]:
+    def build(recorder: Record) -> list[Files]:
         made = stages(root, seed)
         for stage in made:
             stage.report = Reporter(stage.name, recorder.emit)
         return made
 
-    request = RunRequest("up", "demo", root, redact=Redactor([Secret(SECRET)]))
-    result = await run_recorded(request, build, view=view)
+    run = Run("up", "demo", root, build, redact=Redactor([Secret(SECRET)]))
+    result = await run_recorded(run, view=view)
     sys.stdout.write(f"{result.status} {count}\n")
     return result.exit_code
 

@@ -14,9 +14,10 @@ from talops.events import Event, Log, Note, RunFinished, RunStarted
 from talops.pipeline import diary
 from talops.pipeline.compare import compare
 from talops.pipeline.history import find_run, list_runs, prune, read_events
+from talops.pipeline.record import Record, run_recorded
+from talops.pipeline.run import Run
 from talops.pipeline.rundir import new_run_id
 from talops.pipeline.runner import Options
-from talops.pipeline.session import Recorder, RunRequest, run_recorded
 from talops.pipeline.stage import Change, Reporter, Stage
 from talops.redaction import Redactor, Secret
 
@@ -31,7 +32,7 @@ class Writer(Stage[bool, Change]):
 
     name = "write"
 
-    def __init__(self, recorder: Recorder, target: Path, text: str) -> None:
+    def __init__(self, recorder: Record, target: Path, text: str) -> None:
         self.recorder, self.target, self.text = recorder, target, text
         self.report = Reporter(self.name, recorder.emit)
 
@@ -58,19 +59,18 @@ async def run(
     events: list[Event] = []
     for name in ("cluster.yaml", "nodes.yaml"):
         (root / name).touch()
-    request = RunRequest(
+    run = Run(
         "up",
         "demo",
         root,
+        lambda record: [Writer(record, root / "out", text)],
         inventory=[root / "cluster.yaml", root / "nodes.yaml"],
         tools={"tofu": "1.12.6"},
         options=Options(dry_run=dry_run),
         redact=Redactor([Secret(PASSWORD)]),
         keep=keep,
     )
-    result = await run_recorded(
-        request, lambda r: [Writer(r, root / "out", text)], view=events.append
-    )
+    result = await run_recorded(run, view=events.append)
     return result.exit_code, events
 
 

@@ -133,7 +133,7 @@ def scene(
     world = World({name: [state] for name, state in right.items()}, etcd=True)
     nothing: Any = None
     quick = Limits(install=0.2, interval=0.01)
-    site = Site(cluster, tmp_path, nothing, tmp_path, {}, {}, tmp_path, quick)
+    site = Site(cluster, tmp_path, {}, {}, nothing, tmp_path, tmp_path, quick)
     secrets = SecretsFile(site, lambda *_: None)
 
     async def read() -> Bundle:

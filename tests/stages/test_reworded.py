@@ -57,7 +57,7 @@ def log() -> Log:
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     nothing: Any = None
-    return Site(CLUSTER, tmp_path, nothing, tmp_path, {}, {}, tmp_path / "kubeconfig")
+    return Site(CLUSTER, tmp_path, {}, {}, nothing, tmp_path, tmp_path / "kubeconfig")
 
 
 @pytest.fixture

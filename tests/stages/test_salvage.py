@@ -14,7 +14,7 @@ from talops.errors import TalopsError
 from talops.inventory.load import load
 from talops.pipeline.stage import Reporter, Seen
 from talops.render.layers import platform
-from talops.site.state_copies import local_backend
+from talops.site.state.copies import local_backend
 from talops.stages.salvage import ERRORED, Facts, Salvage
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from tests.truenas.nas import NEW, OLD, running
 
 from talops.app.drift import storage as drift
 from talops.checks.before import truenas
-from talops.checks.before.basis import Ground
 from talops.errors import ConflictError, DeniedError, TalopsError, UnreachableError
 from talops.pipeline.checks import Verdict
 from talops.pipeline.result import RunStatus
@@ -217,24 +216,20 @@ async def test_dropped_in_the_middle(nas: Nas, tmp_path: Path) -> None:
     assert again.stages[0].changes == ("create tank/k8s/snapshots",)
 
 
-def ground(site: Site) -> Ground:
-    return Ground(site.cluster, site.root, site)
-
-
 async def test_preflight(nas: Nas, tmp_path: Path) -> None:
     """Reachable, let in, allowed to write, room left; each failure by itself."""
-    (good,) = await truenas.look(ground(at(nas, tmp_path)))
+    (good,) = await truenas.look(at(nas, tmp_path))
     assert good.verdict is Verdict.PASSED
     assert good.what.startswith("TrueNAS answers, the key can write, pool tank has ")
-    (tight,) = await truenas.look(ground(at(nas, tmp_path, quota=900)))
+    (tight,) = await truenas.look(at(nas, tmp_path, quota=900))
     assert tight.verdict is Verdict.WARNING
     assert tight.what.startswith("quotas allow 900 GiB more, but pool tank has ")
-    (missing,) = await truenas.look(ground(at(nas, tmp_path, pool="gone")))
+    (missing,) = await truenas.look(at(nas, tmp_path, pool="gone"))
     assert missing.what == "pool gone does not exist; existing pools: tank, full"
-    (full,) = await truenas.look(ground(at(nas, tmp_path, pool="full")))
+    (full,) = await truenas.look(at(nas, tmp_path, pool="full"))
     assert (full.verdict, full.what) == (Verdict.FAILED, "pool full is full: 0 GiB free")
     with pytest.raises(DeniedError):
-        await truenas.look(ground(at(nas, tmp_path, key=1)))
+        await truenas.look(at(nas, tmp_path, key=1))
     assert nas.zfs.datasets.keys() == ["full", "tank"]
 
 

@@ -34,7 +34,7 @@ def site(tmp_path: Path, bundle: Bundle) -> Site:
     (tmp_path / PLAIN).write_text(bundle.to_yaml())
     cluster = load(tmp_path).require()
     nobody = Path("no-program")
-    return Site(cluster, tmp_path, Sops(nobody, tmp_path), nobody, {}, {}, tmp_path / "kubeconfig")
+    return Site(cluster, tmp_path, {}, {}, Sops(nobody, tmp_path), nobody, tmp_path / "kubeconfig")
 
 
 async def configured(site: Site) -> list[str]:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from talops.pipeline.later import Later
+from talops.pipeline.stage import Reporter
 from talops.site.site import Site
 from talops.stages.restore import RecoveryChoice
 from talops.tofu.policy import Policy
-from talops.workflows import down, recover, reset, up
+from talops.workflows import down, recover, repair, reset, up
+from talops.workflows.repair import Repairs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,20 +27,19 @@ AFTER = ["apply-config", "bootstrap", "workers", "kubeconfig", "addons", "gitops
 
 
 class Deaf:
-    """A recorder that nobody reads."""
+    """A record that nobody reads."""
 
-    def learn(self, *_: object) -> None: ...
+    def report(self, stage: str) -> Reporter:
+        return Reporter(stage, lambda _: None)
 
-    def emit(self, _: object) -> None: ...
 
-
-RECORDER: Any = Deaf()
+RECORD: Any = Deaf()
 
 
 @pytest.fixture
 def site(example: Example, tmp_path: Path) -> Site:
     nothing: Any = None
-    return Site(example("ha"), tmp_path, nothing, tmp_path, {}, {}, tmp_path)
+    return Site(example("ha"), tmp_path, {}, {}, nothing, tmp_path, tmp_path)
 
 
 def bare(site: Site) -> Site:
@@ -51,36 +52,49 @@ def names(stages: list[AnyStage]) -> list[str]:
 
 def test_up(site: Site) -> None:
     """Every stage that is loaded late is the one that was announced."""
-    stages = up.up(site, RECORDER, Policy())
+    stages = up.up(site, RECORD, Policy())
     assert names(stages) == [*BEFORE, "images", "provision", *AFTER]
     late = [stage for stage in stages if isinstance(stage, Later)]
     assert [stage._stage.name for stage in late] == [*BEFORE, "images", *AFTER]
-    assert names(up.up(bare(site), RECORDER, Policy())) == [*BEFORE, *AFTER]
+    assert names(up.up(bare(site), RECORD, Policy())) == [*BEFORE, *AFTER]
 
 
 def test_recover(site: Site) -> None:
     """Like `up`, after what is there has come back into the state."""
-    nothing: Any = None
-    stages = recover.recover(site, RECORDER, RecoveryChoice(), nothing)
+    stages = recover.recover(site, RECORD, RecoveryChoice())
     assert names(stages) == [*BEFORE, "images", "salvage", "adopt", "provision", *AFTER]
-    assert names(recover.recover(bare(site), RECORDER, RecoveryChoice(), nothing)) == [
-        *BEFORE,
-        *AFTER,
-    ]
+    assert names(recover.recover(bare(site), RECORD, RecoveryChoice())) == [*BEFORE, *AFTER]
 
 
 def test_down(site: Site) -> None:
     """Without Proxmox there is nothing to destroy."""
-    nothing: Any = None
     flags: Any = {"force": False, "every_layer": False, "keep_state": False}
-    stages = down.down(site, RECORDER, nothing, **flags)
+    stages = down.down(site, RECORD, **flags)
     assert names(stages) == ["reset", "destroy", "forget", "leftovers"]
-    assert names(down.down(bare(site), RECORDER, nothing, **flags)) == ["reset", "forget"]
+    assert names(down.down(bare(site), RECORD, **flags)) == ["reset", "forget"]
 
 
 @pytest.mark.parametrize(("keep_vm", "middle"), [(False, ["destroy"]), (True, [])])
 def test_reset(site: Site, keep_vm: bool, middle: list[str]) -> None:
     """The VM may stay."""
     node = site.cluster.nodes[0]
-    stages = reset.reset(site, RECORDER, node, force=False, keep_vm=keep_vm)
+    stages = reset.reset(site, RECORD, node, force=False, keep_vm=keep_vm)
     assert names(stages) == ["reset", *middle, "forget"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (Repairs(), []),
+        (Repairs(files=True), ["configure"]),
+        (Repairs(nodes=("ha-cp-1",), gitops=True), ["apply-config", "gitops"]),
+        (
+            Repairs(layers=True, node_labels=True, addons=True),
+            ["provision", "node-marks", "addons"],
+        ),
+    ],
+)
+def test_repair(site: Site, wanted: Repairs, expected: list[str]) -> None:
+    """Only what differs, from the files inwards; nothing to repair is no run at all."""
+    assert names(repair.repair(site, RECORD, wanted)) == expected
+    assert bool(wanted) == bool(expected)

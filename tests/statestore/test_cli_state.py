@@ -20,7 +20,7 @@ from talops.cli.app import run
 from talops.cli.state.look import condition
 from talops.inventory.load import load
 from talops.redaction import Secret
-from talops.site.state_copies import copies_around
+from talops.site.state.copies import copies_around
 from talops.statestore import users
 from talops.statestore.backends.interface import StateInfo
 from talops.statestore.s3.bucket import Bucket

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.statestore.s3_server import S3Server, s3
 
-from talops.cli.state.context import backend_of
 from talops.errors import TalopsError, UnreachableError
 from talops.inventory.load import load
 from talops.lab.pki import Authority
 from talops.redaction import Secret
+from talops.site.site import ClosedSite
+from talops.site.state.backends import backend_of
 from talops.statestore.s3.bucket import CA_BUNDLE, Bucket
 
 if TYPE_CHECKING:
@@ -68,20 +69,21 @@ async def test_the_inventory_alone_is_enough(
         f"{{type: s3, bucket: {bucket}, region: us-east-1, endpoint: '{server.endpoint}'{trust}}}"
     )
     cluster = load(inventory(tmp_path, state)).require()
-    backend = backend_of(cluster, tmp_path, KEYS)
+    backend = backend_of(ClosedSite(cluster, tmp_path, {}, KEYS))
     assert await backend.read("01-hypervisors") is None
     assert [each.name for each in await backend.overview()]
 
 
 async def test_a_bucket_beside_local_states_gets_the_same_keys(
-    tmp_path: Path, private: S3Server, authority: Authority, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, private: S3Server, authority: Authority
 ) -> None:
     """`state migrate --from s3://… --from-ca FILE` to local files."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", private.endpoint)
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    environment = {"AWS_ENDPOINT_URL_S3": private.endpoint, "AWS_REGION": "us-east-1"}
     cluster = load(inventory(tmp_path, "local")).require()
     place = f"s3://{private.new_bucket()}/team"
-    backend = backend_of(cluster, tmp_path, KEYS, place, authority.certificate)
+    backend = backend_of(
+        ClosedSite(cluster, tmp_path, environment, KEYS), place, authority.certificate
+    )
     assert await backend.read("01-hypervisors") is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from tests.real_provider import attached, borrowed
 
-from talops.cli.infra.context import Context
+from talops.app.infra.layers import OpenLayers
 from talops.inventory.load import load
 from talops.inventory.schematics import schematic_text
 from talops.lab.tools import LabTools
@@ -33,7 +34,7 @@ class Home:
     """One lab, one site."""
 
     world: World
-    run: Context
+    run: OpenLayers
     events: list[Event]
 
     @property
@@ -105,7 +106,7 @@ async def settle(
         world.factory.remember(schematic_text(node.extensions or ()))
     events: list[Event] = []
     layers = tuple(find_layers(site))
-    run = Context(site, layers, programs.engine, events.append, cluster, credentials)
+    run = OpenLayers(site, layers, programs.engine, events.append, cluster, credentials, os.environ)
     for layer in layers:
         await run.engine(layer).init(init)
     async with attached(layers[0].path, run.variables(layers[0])) as reattach:

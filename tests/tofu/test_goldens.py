@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.tofu.goldens import WITH_VMS, at_home
 
-from talops.cli.infra.context import Order
-from talops.cli.infra.runs import apply_saved, destroy_layers, plan_layers
+from talops.app.infra.layers import Order
+from talops.app.infra.running import apply_saved, destroy_layers, plan_layers
 from talops.tofu.events import ResourceChange
 from talops.tofu.policy import Policy
 
@@ -60,5 +60,5 @@ async def live(home: Home) -> None:
         home.events.clear()
         await run.engine(layer).apply(saved, parallelism=4)
         assert not [e for e in home.events if isinstance(e, ResourceChange)]
-    await destroy_layers(run, Order(Policy(everything=True)))
+    await destroy_layers(run, Order(Policy(everything=True)), lambda _: None)
     assert home.things() == before

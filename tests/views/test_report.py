@@ -9,7 +9,8 @@ import pytest
 
 from talops.errors import DeniedError
 from talops.pipeline.history import list_runs
-from talops.pipeline.session import Recorder, RunRequest, run_recorded
+from talops.pipeline.record import Record, run_recorded
+from talops.pipeline.run import Run
 from talops.pipeline.stage import Change, Reporter, Stage
 from talops.redaction import Secret
 from talops.views.report import report_html
@@ -23,7 +24,7 @@ class Make(Stage[bool, Change]):
 
     name = "provision"
 
-    def __init__(self, recorder: Recorder, fails: bool) -> None:
+    def __init__(self, recorder: Record, fails: bool) -> None:
         recorder.learn(Secret("hunter2-hunter2"))
         self.recorder, self.fails = recorder, fails
         self.report = Reporter(self.name, recorder.emit)
@@ -49,8 +50,13 @@ class Make(Stage[bool, Change]):
 async def test_the_page_tells_the_run(tmp_path: Path, fails: bool) -> None:
     """Stages, nodes, notes, errors and the record; markup is text, secrets are masked."""
     await run_recorded(
-        RunRequest("up", "demo", tmp_path, tools={"tofu": "1.12.6"}),
-        lambda recorder: [Make(recorder, fails)],
+        Run(
+            "up",
+            "demo",
+            tmp_path,
+            lambda recorder: [Make(recorder, fails)],
+            tools={"tofu": "1.12.6"},
+        ),
         view=lambda _: None,
     )
     (run,) = list_runs(tmp_path / ".talops")
@@ -67,8 +73,7 @@ async def test_the_page_tells_the_run(tmp_path: Path, fails: bool) -> None:
 async def test_a_killed_run_has_a_page_too(tmp_path: Path) -> None:
     """Without a result the record is all there is."""
     await run_recorded(
-        RunRequest("up", "demo", tmp_path),
-        lambda recorder: [Make(recorder, fails=False)],
+        Run("up", "demo", tmp_path, lambda recorder: [Make(recorder, fails=False)]),
         view=lambda _: None,
     )
     (run,) = list_runs(tmp_path / ".talops")

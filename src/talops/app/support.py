@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gzip
 import hashlib
 import io
 import json
+import platform
 import re
 import tarfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from talops.errors import TalopsError
@@ -152,3 +154,18 @@ def _leaks(name: str, text: str, known: Mapping[str, Secret]) -> list[str]:
     found += [what for what, pattern in PATTERNS.items() if pattern.search(text)]
     found += [f"{problem.where}: {problem.what}" for problem in scan(name, text, {})]
     return found
+
+
+async def versions(environment: Mapping[str, str]) -> dict[str, Any]:
+    from talops import __version__
+    from talops.toolchain.engine import find_engine
+    from talops.toolchain.install import Toolchain
+
+    toolchain = Toolchain(environment)
+    found = await asyncio.gather(find_engine(toolchain), toolchain.find("sops"))
+    return {
+        "talops": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "tools": {tool.name: tool.version for tool in found if tool},
+    }

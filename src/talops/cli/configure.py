@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from talops.cli.look.inventory_errors import load_or_report
+from talops.cli.opening import inventory_of
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_json
 from talops.errors import TalopsError
@@ -18,6 +18,7 @@ from talops.plural import count
 
 if TYPE_CHECKING:
     from talops.generated import Change
+    from talops.inventory.model import Cluster
     from talops.redaction import Secret
 
 
@@ -40,13 +41,13 @@ def configure(
 ) -> None:
     """Render the OpenTofu files from the inventory and initialise the layers."""
     from talops import generated
-    from talops.stages.configure import TERRITORY
+    from talops.app.configuring import planned_files, refuse_orphans
 
     assert directory is not None
     generated.recover(directory)
-    planned = generated.changes(directory, _wanted(directory), TERRITORY)
+    planned = planned_files(_cluster(directory), directory)
     _refuse_edited(planned, force=force)
-    _refuse_orphans(directory, planned)
+    refuse_orphans(directory, planned)
     if not check:
         generated.apply(directory, planned)
     _report(planned, output, check=check)
@@ -58,19 +59,14 @@ def configure(
 
 def _init(directory: Path) -> None:
     """Skipped without credentials: `init` needs them for provider and state."""
-    from talops.cli.infra.context import context, credentials_of, inventory_of
-    from talops.site.layer_access import ensure_init
+    from talops.cli.infra.opening import opened
+    from talops.cli.opening import closed_site, with_credentials
 
-    cluster = inventory_of(directory)
-    if (
-        cluster is None
-        or cluster.proxmox is None
-        or not _at_hand(credentials_of(cluster, directory))
-    ):
+    closed = closed_site(directory)
+    if closed.cluster.proxmox is None or not _at_hand(with_credentials(closed).credentials):
         return
-    with context(directory, None, Format.TEXT) as run:
-        for layer in run.layers:
-            asyncio.run(ensure_init(run.root, run.engine(layer), run.variables(layer)))
+    with opened(directory, None, Format.TEXT) as run:
+        asyncio.run(run.ensure_init())
 
 
 def _at_hand(credentials: Mapping[str, Secret]) -> bool:
@@ -78,13 +74,11 @@ def _at_hand(credentials: Mapping[str, Secret]) -> bool:
     return token <= credentials.keys() or "PROXMOX_VE_API_TOKEN" in os.environ
 
 
-def _wanted(directory: Path) -> dict[str, str]:
-    from talops.stages.configure import wanted_files
-
-    cluster = load_or_report(directory)
+def _cluster(directory: Path) -> Cluster:
+    cluster = inventory_of(directory)
     if cluster.proxmox is None:
         note("bare metal: no OpenTofu files to render")
-    return wanted_files(cluster, directory)
+    return cluster
 
 
 def _refuse_edited(planned: list[Change], *, force: bool) -> None:
@@ -99,23 +93,6 @@ def _refuse_edited(planned: list[Change], *, force: bool) -> None:
         hint="move the change to cluster.yaml or nodes.yaml, "
         "or discard it: talops configure --force",
     )
-
-
-def _refuse_orphans(directory: Path, planned: list[Change]) -> None:
-    """Refuse to remove the files of a layer whose local state still lists resources."""
-    from talops.generated import Action
-    from talops.tofu.localstate import resource_count
-
-    for change in planned:
-        folder = directory / Path(change.path).parent
-        state = folder / "terraform.tfstate"
-        if change.action is Action.REMOVE and (found := resource_count(state)):
-            raise TalopsError(
-                f"this layer is not in the inventory, but its state has {count(found, 'resource')}",
-                where=str(folder.relative_to(directory)),
-                hint="restore the entry, run: talops infra destroy --layer "
-                f"{folder.relative_to(directory / 'infrastructure')}, then remove the entry",
-            )
 
 
 def _report(planned: list[Change], output: Format, *, check: bool) -> None:

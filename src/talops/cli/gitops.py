@@ -15,7 +15,7 @@ from talops.errors import TalopsError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from talops.cli.secrets.context import Context
+    from talops.app.opening import Keys
     from talops.gitops.catalog import Source
     from talops.inventory.model import Cluster, Repository
 
@@ -31,7 +31,7 @@ def init(directory: Directory = None) -> None:
     """Write the directories that Flux applies; existing files are kept."""
     import secrets
 
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
     from talops.files import write_atomic
     from talops.gitops.skeleton import skeleton
     from talops.redaction import Secret
@@ -40,24 +40,24 @@ def init(directory: Directory = None) -> None:
     root = directory.resolve()
     repository = _repository(_cluster(root))
 
-    async def work(context: Context) -> None:
+    async def work(keys: Keys) -> None:
         for file in skeleton(repository, Secret(secrets.token_hex(16))):
             path = root / file.path
             if path.exists():
                 note(f"kept  {file.path} (exists)")
                 continue
-            sealed = await context.sops.encrypt(file.text, path) if file.sealed else file.text
+            sealed = await keys.sops.encrypt(file.text, path) if file.sealed else file.text
             write_atomic(path, sealed)
             typer.echo(f"wrote {file.path}")
         note(f"now commit, push to {repository.branch} of {repository.url}, and run talops up")
 
-    with_context(root, work)
+    with_keys(root, work)
 
 
 @app.command("deploy-key")
 def deploy_key(directory: Directory = None) -> None:
     """Print the public deploy key for the Git server; create it if missing."""
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
     from talops.gitops import deploykey
     from talops.secrets.vault import Vault
 
@@ -65,8 +65,8 @@ def deploy_key(directory: Directory = None) -> None:
     root = directory.resolve()
     cluster = _cluster(root)
 
-    async def work(context: Context) -> str:
-        vault = Vault.of(context.sops)
+    async def work(keys: Keys) -> str:
+        vault = Vault.of(keys.sops)
         key = (await vault.read()).get(deploykey.VAULT_NAME)
         if key is None:
             key = deploykey.generate()
@@ -74,7 +74,7 @@ def deploy_key(directory: Directory = None) -> None:
             note("created a deploy key; its private half is in infrastructure/secrets.sops.yaml")
         return deploykey.public_part(key, f"talops {cluster.name}")
 
-    typer.echo(with_context(root, work))
+    typer.echo(with_keys(root, work))
 
 
 @app.command()
@@ -115,9 +115,9 @@ def pin(
 
 
 def _cluster(root: Path) -> Cluster:
-    from talops.cli.look.inventory_errors import load_or_report
+    from talops.cli.opening import inventory_of
 
-    return load_or_report(root)
+    return inventory_of(root)
 
 
 def _repository(cluster: Cluster) -> Repository:

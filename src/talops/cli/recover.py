@@ -40,33 +40,17 @@ def recover(
     output: Output = Format.TEXT,
 ) -> None:
     """Recover from an interrupted run, a lost state or a lost etcd."""
-    from talops.cli.confirming import agreed
-    from talops.cli.look.outside_checks import outside_checks
-    from talops.cli.running import Job, afterwards, run_job
-    from talops.cli.site import site_of
-    from talops.cli.state.context import backend_of
-    from talops.pipeline.selection import ALL
-    from talops.stages.restore import recovery_choice
-    from talops.workflows import recover as workflow
+    from talops.app import runs
+    from talops.cli.opening import site_of
+    from talops.cli.running import run_and_exit
 
     assert directory is not None
     site = site_of(directory)
-    choice = recovery_choice(site.cluster.name, from_snapshot, bootstrap_again, from_copy=from_copy)
-    run_job(
-        Job(
-            command="recover",
-            site=site,
-            build=lambda recorder: workflow.recover(
-                site,
-                recorder,
-                choice,
-                lambda: backend_of(site.cluster, site.root, site.credentials),
-                lambda: outside_checks(site, strict=False),
-            ),
-            selection=ALL,
-            confirm=agreed(yes, "talops recover --yes"),
-            next_commands=afterwards("talops recover", "talops verify"),
-            output=output,
-            dry_run=dry_run,
-        )
+    run = runs.recover(
+        site,
+        runs.Manner(dry_run, yes),
+        from_snapshot=from_snapshot,
+        from_copy=from_copy,
+        bootstrap_again=bootstrap_again,
     )
+    run_and_exit(site, run, output)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from talops.cli.options import Directory, Format, Output, Yes
-from talops.errors import TalopsError
-
-if TYPE_CHECKING:
-    from talops.inventory.model import Cluster, Node
 
 
 def register(root: typer.Typer) -> None:
@@ -37,37 +33,11 @@ def reset(
     output: Output = Format.TEXT,
 ) -> None:
     """Remove a node from the cluster, wipe it and destroy its VM."""
-    from talops.cli.confirming import named
-    from talops.cli.running import Job, afterwards, run_job
-    from talops.cli.site import site_of
-    from talops.pipeline.selection import ALL
-    from talops.workflows import reset as workflow
+    from talops.app import runs
+    from talops.cli.opening import site_of
+    from talops.cli.running import run_and_exit
 
     assert directory is not None
     site = site_of(directory)
-    chosen = _node(site.cluster, node)
-    run_job(
-        Job(
-            command="reset",
-            site=site,
-            build=lambda recorder: workflow.reset(
-                site, recorder, chosen, force=force, keep_vm=keep_vm
-            ),
-            selection=ALL,
-            confirm=named(node, f"removes node {node}", f"talops reset --yes --node {node}", yes),
-            next_commands=afterwards(f"talops reset --node {node}", "talops up"),
-            output=output,
-            dry_run=dry_run,
-        )
-    )
-
-
-def _node(cluster: Cluster, name: str) -> Node:
-    found = next((node for node in cluster.nodes if node.name == name), None)
-    if found is None:
-        raise TalopsError(
-            f"this inventory does not have a node {name}",
-            where="nodes.yaml",
-            hint=f"existing nodes: {', '.join(cluster.node_names)}",
-        )
-    return found
+    run = runs.reset(site, node, runs.Manner(dry_run, yes), force=force, keep_vm=keep_vm)
+    run_and_exit(site, run, output)

@@ -71,12 +71,10 @@ def up(
     output: Output = Format.TEXT,
 ) -> None:
     """Create or update the cluster to match the inventory; safe to repeat."""
-    from talops.cli.confirming import agreed
-    from talops.cli.look.outside_checks import outside_checks
-    from talops.cli.running import Job, afterwards, run_job
-    from talops.cli.site import site_of
+    from talops.app import runs
+    from talops.cli.opening import site_of
+    from talops.cli.running import run_and_exit
     from talops.pipeline.selection import Selection
-    from talops.workflows import up as workflow
 
     assert directory is not None
     if generate_only or verify_only:
@@ -89,23 +87,8 @@ def up(
     )
     policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     site = site_of(directory, _pattern(nodes))
-    run_job(
-        Job(
-            command="up",
-            site=site,
-            build=lambda recorder: workflow.up(
-                site, recorder, policy, lambda: outside_checks(site, strict=False)
-            ),
-            selection=wanted,
-            confirm=agreed(yes, "talops up --yes"),
-            next_commands=afterwards(
-                "talops up", f"kubectl --kubeconfig {site.kubeconfig} get nodes", "talops verify"
-            ),
-            output=output,
-            dry_run=dry_run,
-            max_parallel=max_parallel,
-        )
-    )
+    run = runs.up(site, runs.Manner(dry_run, yes, max_parallel), selection=wanted, policy=policy)
+    run_and_exit(site, run, output)
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -1,18 +1,22 @@
-"""One cluster as its stages see it: inventory, directory, keys, and locations of programs."""
+"""The directory of one cluster: closed, as its inventory alone says, and opened with its keys."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from talops.redaction import Redactor
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from talops.inventory.model import Cluster, Node
     from talops.redaction import Secret
     from talops.secrets.sops import Sops
+    from talops.site.secrets_file import SecretsFile
 
 
 @dataclass(frozen=True)
@@ -28,17 +32,45 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Site:
+class ClosedSite:
+    """What is known without keys and programs; `credentials` are those that were read so far."""
+
     cluster: Cluster
     root: Path
-    sops: Sops
-    engine: Path
     environment: Mapping[str, str]
     credentials: Mapping[str, Secret]
+
+    def path_of(self, file: str | None) -> str | None:
+        return str(self.root / file) if file else None
+
+
+@dataclass(frozen=True)
+class Site(ClosedSite):
+    """Opened for one command: inventory, directory, keys, and where the programs are."""
+
+    sops: Sops
+    engine: Path
     kubeconfig: Path
     limits: Limits = field(default_factory=Limits)
     # Stages that work node by node touch only nodes whose names match.
     nodes: re.Pattern[str] = field(default_factory=lambda: re.compile(""))
+    # Whatever leaves this site passes here: events, records, findings.
+    redact: Redactor = field(default_factory=Redactor, compare=False)
+
+    def __post_init__(self) -> None:
+        self.redact.learn(*self.credentials.values())
+
+    @cached_property
+    def secrets(self) -> SecretsFile:
+        """The cluster's secrets, read once for all who ask; they never leave unmasked."""
+        from talops.site.secrets_file import SecretsFile
+
+        return SecretsFile(self, self.redact.learn)
+
+    def only(self, names: Iterable[str]) -> Site:
+        """The same site, with just these nodes chosen."""
+        pattern = "|".join(re.escape(name) for name in names)
+        return replace(self, nodes=re.compile(f"^(?:{pattern})$"))
 
     @property
     def chosen(self) -> tuple[Node, ...]:

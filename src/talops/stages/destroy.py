@@ -11,7 +11,7 @@ from talops.plural import count
 from talops.render.layers import layers
 from talops.site import layer_access as access
 from talops.site.resource_progress import ResourceProgress
-from talops.site.state_copies import copies_around
+from talops.site.state.copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.apply_options import ApplyOptions
 from talops.tofu.plan import VM, module_key

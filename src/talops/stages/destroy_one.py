@@ -10,7 +10,7 @@ from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import platform
 from talops.site import layer_access as access
 from talops.site.etcd_guard import guard_of
-from talops.site.state_copies import copies_around
+from talops.site.state.copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.apply_options import ApplyOptions
 from talops.tofu.policy import Policy

@@ -5,43 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from talops.checks.before import addresses, age_key, clock, git, images, ports, provider, truenas
-from talops.checks.before.basis import Ground
+from talops.checks.before.suite import outside_checks, preflight_checks
 from talops.errors import PreflightError, TalopsError
-from talops.pipeline.checks import Check, CheckResult, Verdict, failures, run_checks
+from talops.pipeline.checks import CheckResult, Verdict, failures, run_checks
 from talops.pipeline.stage import Change, Stage
 from talops.plural import count
 
 if TYPE_CHECKING:
-    from talops.pipeline.checks import Finding
+    from talops.pipeline.checks import Check, Finding
     from talops.pipeline.stage import Reporter, Seen
-    from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
-
-
-def preflight_checks(ground: Ground, *, thorough: bool = False) -> list[Check]:
-    """The checks of every run; callers add those of states, Proxmox and programs.
-
-    `thorough` is for `talops preflight`: it also decrypts every encrypted file and reads the Git
-    repository, which in a run is checked by the stage `gitops`.
-    """
-    repository = [Check("git", lambda: git.look(ground))] if thorough else []
-    storage = [Check("truenas", lambda: truenas.look(ground))] if ground.cluster.truenas else []
-    provider_check = (
-        [Check("provider", lambda: provider.look(ground.environment))]
-        if ground.cluster.proxmox
-        else []
-    )
-    return [
-        Check("secrets", lambda: age_key.look(ground, thorough=thorough)),
-        Check("images", lambda: images.look(ground)),
-        *provider_check,
-        Check("addresses", lambda: addresses.look(ground)),
-        Check("clock", lambda: clock.look(ground)),
-        Check("ports", lambda: ports.look(ground)),
-        *repository,
-        *storage,
-    ]
 
 
 def refusal(wrong: Sequence[Finding]) -> PreflightError:
@@ -61,12 +34,9 @@ class Preflight(Stage[Sequence[CheckResult], Change]):
         self._report = report
 
     @classmethod
-    def of(
-        cls, site: Site, secrets: SecretsFile, outside: Sequence[Check], report: Reporter
-    ) -> Preflight:
-        """The checks of every run, and those `outside` that only the caller can build."""
-        ground = Ground(site.cluster, site.root, site, secrets, site.environment)
-        return cls([*preflight_checks(ground), *outside], report)
+    def of(cls, site: Site, report: Reporter) -> Preflight:
+        """The checks of every run."""
+        return cls([*preflight_checks(site), *outside_checks(site, strict=False)], report)
 
     async def observe(self) -> Sequence[CheckResult]:
         found = await run_checks(self._checks)

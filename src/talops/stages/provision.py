@@ -14,7 +14,7 @@ from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import layers
 from talops.site import layer_access as access
 from talops.site.resource_progress import ResourceProgress, made_vm
-from talops.site.state_copies import copies_around
+from talops.site.state.copies import copies_around
 from talops.stages.configure import pending_files
 from talops.tofu.apply import fleeting
 from talops.tofu.apply_options import ApplyOptions, NoGuard

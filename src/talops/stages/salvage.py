@@ -12,7 +12,7 @@ from talops.errors import TalopsError
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import layers
 from talops.site import layer_access as access
-from talops.site.state_copies import copies_around
+from talops.site.state.copies import copies_around
 from talops.statestore.documents import header_of
 
 if TYPE_CHECKING:

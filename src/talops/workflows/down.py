@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.site.state.backends import backend_of
 from talops.stages.destroy import Destroy
 from talops.stages.forget import Forget
 from talops.stages.leftovers import Leftovers
 from talops.stages.reset_nodes import ResetNodes
-from talops.workflows.common import begin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from talops.pipeline.session import Recorder
+    from talops.pipeline.record import Record
     from talops.pipeline.stage import AnyStage
     from talops.site.site import Site
-    from talops.statestore.backends.interface import StateBackend
 
 
 def down(
     site: Site,
-    recorder: Recorder,
-    open_backend: Callable[[], StateBackend],
+    record: Record,
     *,
     force: bool,
     every_layer: bool,
@@ -30,8 +26,7 @@ def down(
     allow_destroy: frozenset[str] = frozenset(),
 ) -> list[AnyStage]:
     """Reset the nodes, destroy the VMs, remove the cluster's local files, list what remains."""
-    begun = begin(site, recorder)
-    secrets, report = begun.secrets, begun.report
+    secrets, report = site.secrets, record.report
     reset = ResetNodes(site, secrets, report("reset"), force=force)
     forget = Forget(site, report("forget"))
     if site.cluster.proxmox is None:
@@ -46,5 +41,5 @@ def down(
             allow_destroy=allow_destroy,
         ),
         forget,
-        Leftovers(site, report("leftovers"), open_backend),
+        Leftovers(site, report("leftovers"), lambda: backend_of(site)),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.site.state.backends import backend_of
 from talops.stages.addons import Addons
 from talops.stages.adopt import Adopt
 from talops.stages.apply_config import ApplyConfig
@@ -18,38 +19,26 @@ from talops.stages.salvage import Salvage
 from talops.stages.storage import Storage
 from talops.stages.verify import Verify
 from talops.stages.workers import Workers
-from talops.workflows.common import begin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from talops.pipeline.checks import Check
-    from talops.pipeline.session import Recorder
+    from talops.pipeline.record import Record
     from talops.pipeline.stage import AnyStage
     from talops.site.site import Site
     from talops.stages.restore import RecoveryChoice
-    from talops.statestore.backends.interface import StateBackend
 
 
-def recover(
-    site: Site,
-    recorder: Recorder,
-    choice: RecoveryChoice,
-    open_backend: Callable[[], StateBackend],
-    outside: Callable[[], Sequence[Check]] = list,
-) -> list[AnyStage]:
+def recover(site: Site, record: Record, choice: RecoveryChoice) -> list[AnyStage]:
     """Clean up interrupted runs, adopt existing VMs, then continue like `up`."""
-    begun = begin(site, recorder)
-    secrets, report = begun.secrets, begun.report
+    secrets, report = site.secrets, record.report
     proxmox, nas = site.cluster.proxmox, site.cluster.truenas
     adopt = Adopt(site, report("adopt"))
     vms: list[AnyStage] = [
-        Salvage(site, report("salvage"), open_backend),
+        Salvage(site, report("salvage"), lambda: backend_of(site)),
         adopt,
         ProvisionAdopted(site, secrets, report("provision"), adopt),
     ]
     return [
-        Preflight.of(site, secrets, outside(), report("preflight")),
+        Preflight.of(site, report("preflight")),
         Configure(site, secrets, report("configure")),
         *([Images(site, report("images"))] if proxmox else []),
         *([Storage(site, report("storage"))] if nas else []),
@@ -59,6 +48,6 @@ def recover(
         Workers(site, secrets, report("workers")),
         FetchKubeconfig(site, secrets, report("kubeconfig")),
         Addons(site, report("addons")),
-        GitOps(site, recorder.learn, report("gitops")),
+        GitOps(site, site.redact.learn, report("gitops")),
         Verify(site, secrets, report("verify")),
     ]

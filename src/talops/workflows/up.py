@@ -11,32 +11,19 @@ from typing import TYPE_CHECKING
 from talops import stages
 from talops.pipeline.later import Later
 from talops.stages.provision import Provision
-from talops.workflows.common import begin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from talops.pipeline.checks import Check
-    from talops.pipeline.session import Recorder
+    from talops.pipeline.record import Record
     from talops.pipeline.stage import AnyStage
     from talops.site.site import Site
     from talops.tofu.policy import Policy
 
 
-def up(
-    site: Site,
-    recorder: Recorder,
-    policy: Policy,
-    outside: Callable[[], Sequence[Check]] = list,
-) -> list[AnyStage]:
-    """`outside`: checks that only the caller can build."""
-    begun = begin(site, recorder)
-    secrets, report = begun.secrets, begun.report
+def up(site: Site, record: Record, policy: Policy) -> list[AnyStage]:
+    secrets, report = site.secrets, record.report
     proxmox, nas = site.cluster.proxmox, site.cluster.truenas
     return [
-        Later(
-            "preflight", lambda: stages.Preflight.of(site, secrets, outside(), report("preflight"))
-        ),
+        Later("preflight", lambda: stages.Preflight.of(site, report("preflight"))),
         Later("configure", lambda: stages.Configure(site, secrets, report("configure"))),
         *([Later("images", lambda: stages.Images(site, report("images")))] if proxmox else []),
         *([Later("storage", lambda: stages.Storage(site, report("storage")))] if nas else []),
@@ -51,6 +38,6 @@ def up(
         Later("workers", lambda: stages.Workers(site, secrets, report("workers"))),
         Later("kubeconfig", lambda: stages.FetchKubeconfig(site, secrets, report("kubeconfig"))),
         Later("addons", lambda: stages.Addons(site, report("addons"))),
-        Later("gitops", lambda: stages.GitOps(site, recorder.learn, report("gitops"))),
+        Later("gitops", lambda: stages.GitOps(site, site.redact.learn, report("gitops"))),
         Later("verify", lambda: stages.Verify(site, secrets, report("verify"))),
     ]

@@ -6,8 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from talops.app.drift import files, kubernetes, proxmox, storage, talos
-from talops.app.drift.model import LAYERS, looked
+from talops.app.drift.model import LAYERS, looked, masked
 from talops.checks.after.reach import Reach
+from talops.pipeline.lock import Holder, local_lock
 from talops.pipeline.stage import Reporter
 from talops.stages.addons import Addons
 from talops.stages.configure import Configure
@@ -18,21 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from talops.app.drift.model import AreaDrift
-    from talops.events import Emit
     from talops.pipeline.stage import AnyStage
-    from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
 
 
-async def look(
-    site: Site,
-    secrets: SecretsFile,
-    emit: Emit,
-    learn: Callable[..., None],
-    wanted: Sequence[str] = LAYERS,
-) -> list[AreaDrift]:
-    report = Reporter("drift", emit)
-    inside: list[AnyStage] = [Addons(site, report), GitOps(site, learn, report)]
+async def look(site: Site, wanted: Sequence[str] = LAYERS) -> list[AreaDrift]:
+    """Under the run lock: a plan during a running `up` compares with what is being changed."""
+    holder = Holder.myself("drift", "drift", site.root)
+    with local_lock(site.root / ".talops" / "lock", holder):
+        return masked(await _look(site, wanted), site.redact)
+
+
+async def _look(site: Site, wanted: Sequence[str]) -> list[AreaDrift]:
+    secrets, report = site.secrets, Reporter("drift", lambda _: None)
+    inside: list[AnyStage] = [Addons(site, report), GitOps(site, site.redact.learn, report)]
     every: dict[str, Callable[[], Awaitable[AreaDrift]]] = {
         "files": lambda: files.look(Configure(site, secrets, report)),
         "proxmox": lambda: proxmox.look(site, Provision(site, secrets, report)),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.app.drift.model import AreaDrift, Difference, absent
@@ -15,8 +13,6 @@ from talops.site.fleet import Configured, Fleet, InMaintenance, Unreachable
 from talops.stages.apply_config import ApplyConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from talops.pipeline.stage import Reporter
     from talops.site.node_facts import NodeFacts
     from talops.site.secrets_file import SecretsFile
@@ -39,7 +35,7 @@ async def look(site: Site, secrets: SecretsFile, report: Reporter) -> AreaDrift:
     )
     if not answering:
         return AreaDrift(LAYER, unread=unread)
-    facts = await ApplyConfig(only(site, answering), secrets, report).observe()
+    facts = await ApplyConfig(site.only(answering), secrets, report).observe()
     if isinstance(facts, Absent):
         return absent(LAYER, facts)
 
@@ -53,12 +49,6 @@ async def look(site: Site, secrets: SecretsFile, report: Reporter) -> AreaDrift:
         for difference in judge(name, seen, configs[name].to_yaml())
     ]
     return AreaDrift(LAYER, tuple(found), unread)
-
-
-def only(site: Site, names: Iterable[str]) -> Site:
-    """The same site, restricted to these nodes."""
-    pattern = "|".join(re.escape(name) for name in names)
-    return replace(site, nodes=re.compile(f"^(?:{pattern})$"))
 
 
 def judge(name: str, seen: NodeFacts, wanted: str) -> list[Difference]:

@@ -10,16 +10,17 @@ from talops.pipeline.checks import failed, from_error, passed, skipped, warning
 from talops.plural import count
 from talops.site.bootstrap_record import RECORD
 from talops.site.fleet import Configured, InMaintenance, Unreachable
+from talops.site.site import Site
 from talops.talos.client import Talos
 from talops.talos.credentials import Maintenance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from talops.checks.before.basis import Ground
     from talops.inventory.model import Cluster, Node
     from talops.pipeline.checks import Finding
     from talops.site.fleet import State
+    from talops.site.site import ClosedSite
 
     Seen = State | TalopsError
 
@@ -29,8 +30,8 @@ LATE = (
 )
 
 
-async def look(ground: Ground) -> list[Finding]:
-    secrets = ground.secrets
+async def look(site: ClosedSite) -> list[Finding]:
+    secrets = site.secrets if isinstance(site, Site) else None
     fleet = await secrets.fleet() if secrets and await secrets.read() else None
 
     async def one(node: Node) -> Seen:
@@ -41,9 +42,9 @@ async def look(ground: Ground) -> list[Finding]:
         except TalopsError as error:
             return error
 
-    nodes = ground.cluster.nodes
+    nodes = site.cluster.nodes
     seen = dict(zip((n.name for n in nodes), await asyncio.gather(*map(one, nodes)), strict=True))
-    return judge(ground.cluster, seen, founded=(ground.root / RECORD).exists())
+    return judge(site.cluster, seen, founded=(site.root / RECORD).exists())
 
 
 async def _stranger(node: Node) -> Seen:

@@ -10,21 +10,22 @@ from talops.plural import count
 from talops.secrets.check import check_repository
 from talops.secrets.gitfiles import known_files, read_text
 from talops.secrets.metadata import is_encrypted_name, recipients_of
+from talops.site.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from talops.checks.before.basis import Ground
     from talops.secrets.sops import Sops
+    from talops.site.site import ClosedSite
 
 _KINDS = {"cannot open": Verdict.FAILED, "plain secret": Verdict.FAILED}
 
 
-async def look(ground: Ground, *, thorough: bool = False) -> list[Finding]:
+async def look(site: ClosedSite, *, thorough: bool = False) -> list[Finding]:
     """Compare the recipients in the files; `thorough` decrypts each and finds plain secrets."""
-    if ground.site is None:
+    if not isinstance(site, Site):
         return [skipped("not checked: there is no age key or no sops")]
-    sops = ground.site.sops
+    sops = site.sops
     if sops.keys is None:
         return [
             failed(

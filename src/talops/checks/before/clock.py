@@ -11,13 +11,14 @@ import httpx
 
 from talops.checks.after.reach import Reach, values_of
 from talops.pipeline.checks import failed, passed, unproven, warning
+from talops.site.site import Site
 from talops.talos.kinds import TIME, TIME_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from talops.checks.before.basis import Ground
     from talops.pipeline.checks import Finding
+    from talops.site.site import ClosedSite
     from talops.talos.client import Talos
 
 SECONDS = 10.0
@@ -27,8 +28,8 @@ NOTICEABLE, HARMFUL = 10.0, 120.0
 HINT = "set the clock of this machine: timedatectl set-ntp true"
 
 
-async def look(ground: Ground) -> list[Finding]:
-    cluster = ground.cluster
+async def look(site: ClosedSite) -> list[Finding]:
+    cluster = site.cluster
     servers = {"the Image Factory": cluster.image_factory_url}
     if cluster.proxmox:
         servers["Proxmox"] = cluster.proxmox.api_url
@@ -36,7 +37,7 @@ async def look(ground: Ground) -> list[Finding]:
         servers["the state server"] = cluster.state.url
     names = list(servers)
     skews = await asyncio.gather(*(_skew(servers[name]) for name in names))
-    return judge(dict(zip(names, skews, strict=True))) + await _nodes(ground)
+    return judge(dict(zip(names, skews, strict=True))) + await _nodes(site)
 
 
 async def _skew(url: str) -> float | None:
@@ -71,13 +72,12 @@ def _side(skew: float) -> str:
     return "ahead of" if skew > 0 else "behind"
 
 
-async def _nodes(ground: Ground) -> list[Finding]:
+async def _nodes(site: ClosedSite) -> list[Finding]:
     """Nodes that run a config report whether their clock is synchronized."""
-    bundle = await ground.secrets.read() if ground.secrets else None
-    if ground.site is None or ground.secrets is None or bundle is None:
+    if not isinstance(site, Site) or await site.secrets.read() is None:
         return []
-    reach = Reach(ground.site, ground.secrets)
-    answers = await reach.ask(ground.cluster.nodes, _synced)
+    reach = Reach(site, site.secrets)
+    answers = await reach.ask(site.cluster.nodes, _synced)
     return [
         warning("the clock is not synchronized", name, "check node_ntp_servers in cluster.yaml")
         for name, synced in values_of(answers).items()

@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING
 from talops.delivery import handover
 from talops.delivery.gitrepo import snapshot
 from talops.pipeline.checks import passed, skipped, warning
+from talops.site.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.checks.before.basis import Ground
     from talops.inventory.model import Repository
     from talops.pipeline.checks import Finding
+    from talops.site.site import ClosedSite
 
 
-async def look(ground: Ground) -> list[Finding]:
-    repository = ground.cluster.repository
+async def look(site: ClosedSite) -> list[Finding]:
+    repository = site.cluster.repository
     if repository is None:
         return [skipped("the inventory has no repository")]
-    if ground.site is None:
+    if not isinstance(site, Site):
         return [skipped("not checked: the credentials of the repository cannot be opened")]
-    reader = handover.access(ground.site, repository)
+    reader = handover.access(site, repository)
     if reader is None:
         return [skipped("the deploy key does not exist yet", hint="talops gitops init")]
     async with snapshot(reader) as branch:

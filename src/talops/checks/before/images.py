@@ -8,29 +8,30 @@ from talops.errors import TalopsError, UnreachableError
 from talops.pipeline.checks import failed, passed, warning
 from talops.plural import count
 from talops.site.image_files import absent_images
+from talops.site.site import Site
 from talops.talos.image_factory import ImageFactory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from talops.checks.before.basis import Ground
     from talops.inventory.model import Cluster
     from talops.pipeline.checks import Finding
+    from talops.site.site import ClosedSite
 
 
-async def look(ground: Ground) -> list[Finding]:
-    cluster = ground.cluster
+async def look(site: ClosedSite) -> list[Finding]:
+    cluster = site.cluster
     factory = ImageFactory(
-        cluster.image_factory_url, ca_file=ground.path_of(cluster.image_factory_ca_file)
+        cluster.image_factory_url, ca_file=site.path_of(cluster.image_factory_ca_file)
     )
     wanted = dict.fromkeys(node.image.schematic for node in cluster.nodes)
     try:
         return judge(cluster, {name: await factory.knows(name) for name in wanted}, factory.url)
     except UnreachableError as error:
-        if ground.site is None or cluster.proxmox is None:
+        if not isinstance(site, Site) or cluster.proxmox is None:
             raise
         try:
-            absent = await absent_images(ground.site)
+            absent = await absent_images(site)
         except TalopsError:  # the check of Proxmox reports its own errors
             raise error from None
         return judge_silent(error, absent, factory.url)

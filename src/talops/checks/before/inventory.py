@@ -12,14 +12,14 @@ from talops.problems import Severity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.checks.before.basis import Ground
     from talops.pipeline.checks import Finding
     from talops.problems import FileProblem
+    from talops.site.site import ClosedSite
 
 
-async def look(ground: Ground) -> list[Finding]:
-    nodes = count(len(ground.cluster.nodes), "node")
-    return judge(load(ground.root).problems, f"cluster {ground.cluster.name}, {nodes}")
+async def look(site: ClosedSite) -> list[Finding]:
+    nodes = count(len(site.cluster.nodes), "node")
+    return judge(load(site.root).problems, f"cluster {site.cluster.name}, {nodes}")
 
 
 def judge(problems: Sequence[FileProblem], name: str) -> list[Finding]:

@@ -13,22 +13,22 @@ from talops.site.bootstrap_record import RECORD
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from talops.checks.before.basis import Ground
     from talops.inventory.model import Cluster
     from talops.pipeline.checks import Finding
+    from talops.site.site import ClosedSite
 
 SECONDS = 5.0
 KUBERNETES = 6443
 _PORTS = {"https": 443, "http": 80}
 
 
-async def look(ground: Ground) -> list[Finding]:
-    places = wanted(ground.cluster)
+async def look(site: ClosedSite) -> list[Finding]:
+    places = wanted(site.cluster)
     errors = await asyncio.gather(*(_connect(*place) for place in places.values()))
     found = judge(places, dict(zip(places, errors, strict=True)))
-    if ground.cluster.vip and not (ground.root / RECORD).exists():
-        taken = await _connect(str(ground.cluster.vip), KUBERNETES) is None
-        found.append(judge_vip(str(ground.cluster.vip), taken=taken))
+    if site.cluster.vip and not (site.root / RECORD).exists():
+        taken = await _connect(str(site.cluster.vip), KUBERNETES) is None
+        found.append(judge_vip(str(site.cluster.vip), taken=taken))
     return found or [skipped("no service outside the nodes is needed")]
 
 

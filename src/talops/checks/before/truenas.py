@@ -6,28 +6,29 @@ from typing import TYPE_CHECKING
 
 from talops.pipeline.checks import failed, passed, skipped, warning
 from talops.site import nas
+from talops.site.site import Site
 from talops.truenas.client import TrueNas
 from talops.truenas.datasets import GIB, size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from talops.checks.before.basis import Ground
     from talops.inventory import model
     from talops.pipeline.checks import Finding
+    from talops.site.site import ClosedSite
     from talops.truenas.datasets import Dataset, Pool
 
 # With less space than this, a pool is practically full.
 LEAST = GIB
 
 
-async def look(ground: Ground) -> list[Finding]:
-    wanted = ground.cluster.truenas
+async def look(site: ClosedSite) -> list[Finding]:
+    wanted = site.cluster.truenas
     if wanted is None:
         return [skipped("the inventory has no section truenas")]
-    if ground.site is None:
+    if not isinstance(site, Site):
         return [skipped("not checked: the API key cannot be opened")]
-    async with TrueNas(nas.access(ground.site, wanted)) as client:
+    async with TrueNas(nas.access(site, wanted)) as client:
         pools = await client.pools()
         root = await client.dataset(wanted.pool) if wanted.pool in pools else None
         found = {each.name: await client.dataset(each.name) for each in wanted.datasets}

@@ -38,9 +38,9 @@ def check(directory: Directory = None, user: User = None, output: Output = Forma
     from talops.proxmox.check import look, problems
     from talops.site.host_wanted import wanted
 
-    place = place_of(directory)
-    asked = wanted(place.cluster)
-    facts = asyncio.run(look(access_to(place, user), asked))
+    site = place_of(directory)
+    asked = wanted(site.cluster)
+    facts = asyncio.run(look(access_to(site, user), asked))
     found = problems(asked, facts)
     wrong = [each for each in found if each.severity == "error"]
     if output is Format.JSON:
@@ -130,15 +130,15 @@ def prepare(
     from talops.proxmox.prepare import PrepareOptions
     from talops.site.host_wanted import wanted
 
-    place = place_of(directory)
-    asked = PrepareOptions(wanted(place.cluster), account, token_name, _gpus(gpu), new_token)
+    site = place_of(directory)
+    asked = PrepareOptions(wanted(site.cluster), account, token_name, _gpus(gpu), new_token)
     if print_:
         host_prepare.print_lines(asked)
     elif dry_run:
-        if host_prepare.dry_run(place, asked, user):
+        if host_prepare.dry_run(site, asked, user):
             raise typer.Exit(DifferencesFoundError.exit_code)
     else:
-        host_prepare.run(place, asked, user, show_token=show_token)
+        host_prepare.run(site, asked, user, show_token=show_token)
 
 
 def _gpus(given: list[str] | None) -> dict[str, str]:

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from talops.cli.host.access import TOKEN_ID, TOKEN_VALUE, access_to, credentials_of, with_token
+from talops.app.proxmox_login import TOKEN_ID, TOKEN_VALUE, with_token
+from talops.cli.host.access import access_to
+from talops.cli.opening import with_credentials, with_keys
 from talops.cli.output import note
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
-    from talops.cli.host.access import Place
-    from talops.cli.secrets.context import Context
+    from talops.app.opening import Keys
     from talops.proxmox.client import Access, Client
     from talops.proxmox.prepare import PrepareOptions, Step
     from talops.redaction import Secret
+    from talops.site.site import ClosedSite
 
 # What prepare cannot fix and reports at its end.
 HARDWARE = frozenset({"bridge", "vlan", "iommu", "gpu", "mapping", "host", "storage"})
@@ -37,9 +39,9 @@ def print_lines(asked: PrepareOptions) -> None:
     )
 
 
-def dry_run(place: Place, asked: PrepareOptions, user: str | None) -> bool:
-    access = access_to(place, user)
-    steps = asyncio.run(_planned(access, _with_kept(place, asked)))
+def dry_run(site: ClosedSite, asked: PrepareOptions, user: str | None) -> bool:
+    access = access_to(site, user)
+    steps = asyncio.run(_planned(access, _with_kept(site, asked)))
     for step in steps:
         typer.echo(f"would {step.words}")
     if not steps:
@@ -47,15 +49,15 @@ def dry_run(place: Place, asked: PrepareOptions, user: str | None) -> bool:
     return bool(steps)
 
 
-def run(place: Place, asked: PrepareOptions, user: str | None, *, show_token: bool) -> None:
-    access = access_to(place, user)
-    asked = _with_kept(place, asked)
+def run(site: ClosedSite, asked: PrepareOptions, user: str | None, *, show_token: bool) -> None:
+    access = access_to(site, user)
+    asked = _with_kept(site, asked)
     steps = asyncio.run(_planned(access, asked))
     if any(step.kind == "token" for step in steps):
-        _prove_vault(place)
+        _prove_vault(site)
     value = asyncio.run(_do(access, asked, steps))
     if value:
-        _keep(place, asked, value)
+        _keep(site, asked, value)
         if show_token:
             typer.echo(f"{asked.token_id}={value.reveal()}")
     if not steps:
@@ -64,19 +66,19 @@ def run(place: Place, asked: PrepareOptions, user: str | None, *, show_token: bo
     note("next: talops host check")
 
 
-def _with_kept(place: Place, asked: PrepareOptions) -> PrepareOptions:
+def _with_kept(site: ClosedSite, asked: PrepareOptions) -> PrepareOptions:
     """An existing token is kept only if the available value belongs to it."""
     from talops.proxmox.answers import LoginError
     from talops.proxmox.client import Client
 
-    kept = credentials_of(place)
+    kept = with_credentials(site).credentials
     name, value = kept.get(TOKEN_ID), kept.get(TOKEN_VALUE)
     if not name or not value or name.reveal() != asked.token_id:
         return asked
 
     async def works() -> bool:
         try:
-            async with Client(with_token(place, asked.token_id, value)) as client:
+            async with Client(with_token(site, asked.token_id, value)) as client:
                 await client.get("version")
         except LoginError:
             return False
@@ -106,16 +108,15 @@ async def _do(access: Access, asked: PrepareOptions, steps: list[Step]) -> Secre
     return value
 
 
-def _prove_vault(place: Place) -> None:
+def _prove_vault(site: ClosedSite) -> None:
     """Do not create a token whose value cannot be stored: Proxmox shows it once."""
-    from talops.cli.secrets.context import with_context
     from talops.secrets.vault import FILE
 
-    async def encrypt(context: Context) -> None:
-        await context.sops.encrypt("probe: yes\n", context.sops.root / FILE)
+    async def encrypt(keys: Keys) -> None:
+        await keys.sops.encrypt("probe: yes\n", keys.sops.root / FILE)
 
     try:
-        with_context(place.root, encrypt)
+        with_keys(site.root, encrypt)
     except TalopsError as error:
         raise TalopsError(
             f"the new token cannot be stored: {error.what}",
@@ -124,15 +125,14 @@ def _prove_vault(place: Place) -> None:
         ) from error
 
 
-def _keep(place: Place, asked: PrepareOptions, value: Secret) -> None:
-    from talops.cli.secrets.context import with_context
+def _keep(site: ClosedSite, asked: PrepareOptions, value: Secret) -> None:
     from talops.redaction import Secret
     from talops.secrets.vault import FILE, Vault
 
     values = {TOKEN_ID: Secret(asked.token_id), TOKEN_VALUE: value}
-    with_context(place.root, lambda found: Vault.of(found.sops).write(values))
+    with_keys(site.root, lambda found: Vault.of(found.sops).write(values))
     typer.echo(f"done: store the token in {FILE} (encrypted)")
-    if place.cluster.credentials.get(TOKEN_ID):
+    if site.cluster.credentials.get(TOKEN_ID):
         note(f"cluster.yaml also sets a token, which takes precedence: remove {TOKEN_ID} there")
 
 

@@ -14,9 +14,9 @@ from talops.cli.output import note, print_json
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
-    from talops.cli.host.access import Place
     from talops.proxmox.client import Access
     from talops.proxmox.templates import Recipe, Template
+    from talops.site.site import ClosedSite
 
 app = typer.Typer(help="Create, list and remove Talos VM templates.", no_args_is_help=True)
 
@@ -60,33 +60,35 @@ def build(
     from talops.cli.host.access import access_to, place_of
     from talops.site.template_recipe import recipes
 
-    place = place_of(directory)
-    wanted = recipes(place.cluster, _hosts(place, host, all_hosts), source=source, vm_id=vm_id)
-    access = access_to(place, user)
-    _register_schematic(place)
+    site = place_of(directory)
+    wanted = recipes(site.cluster, _hosts(site, host, all_hosts), source=source, vm_id=vm_id)
+    access = access_to(site, user)
+    _register_schematic(site)
     made = asyncio.run(_build(access, wanted))
     _show(made, output)
 
 
-def _hosts(place: Place, named: list[str] | None, all_hosts: bool) -> list[str]:
+def _hosts(site: ClosedSite, named: list[str] | None, all_hosts: bool) -> list[str]:
+    from talops.app.proxmox_login import proxmox_of
+
     if named:
         return named
-    using = sorted({node.vm.host for node in place.cluster.nodes if node.vm})
-    return list(dict.fromkeys([place.proxmox.node, *(using if all_hosts else [])]))
+    using = sorted({node.vm.host for node in site.cluster.nodes if node.vm})
+    return list(dict.fromkeys([proxmox_of(site).node, *(using if all_hosts else [])]))
 
 
-def _register_schematic(place: Place) -> None:
+def _register_schematic(site: ClosedSite) -> None:
     """The Image Factory only builds images of registered schematics."""
     from talops.inventory.schematics import schematic_text
     from talops.site.host_wanted import template_node
     from talops.talos.image_factory import ImageFactory
 
-    extensions = template_node(place.cluster).extensions
+    extensions = template_node(site.cluster).extensions
     if extensions is None:
         return
-    ca_file = place.cluster.image_factory_ca_file
+    ca_file = site.cluster.image_factory_ca_file
     factory = ImageFactory(
-        place.cluster.image_factory_url, ca_file=str(place.root / ca_file) if ca_file else None
+        site.cluster.image_factory_url, ca_file=str(site.root / ca_file) if ca_file else None
     )
     asyncio.run(factory.register(schematic_text(extensions)))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from talops.cli.infra.context import Context
+    from talops.app.infra.layers import OpenLayers
 
 Layers = Annotated[
     list[str] | None,
@@ -41,18 +41,18 @@ class Asked:
     def json(self) -> bool:
         return self.output is Format.JSON
 
-    def run(self) -> AbstractContextManager[Context]:
+    def run(self) -> AbstractContextManager[OpenLayers]:
         """Progress goes to stderr, or to stdout as JSON lines if those are the result."""
         return self._context(self.output)
 
-    def quietly(self) -> AbstractContextManager[Context]:
+    def quietly(self) -> AbstractContextManager[OpenLayers]:
         """For commands whose result is a document."""
         return self._context(Format.TEXT)
 
-    def _context(self, output: Format) -> AbstractContextManager[Context]:
-        from talops.cli.infra.context import context
+    def _context(self, output: Format) -> AbstractContextManager[OpenLayers]:
+        from talops.cli.infra.opening import opened
 
-        return context(self.directory, self.layers, output, self.tofu)
+        return opened(self.directory, self.layers, output, self.tofu)
 
 
 def command(

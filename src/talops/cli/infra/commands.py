@@ -21,7 +21,7 @@ from talops.cli.output import note, print_json
 from talops.errors import DifferencesFoundError, TalopsError
 
 if TYPE_CHECKING:
-    from talops.cli.infra.context import Context, Order
+    from talops.app.infra.layers import OpenLayers, Order
     from talops.tofu.policy import Policy
 
 app = typer.Typer(
@@ -46,17 +46,14 @@ def register(root: typer.Typer) -> None:
 @command(app, extra=True)
 def init(asked: Asked) -> None:
     """Initialise the layers: backend, providers, modules."""
-    from talops.site import layer_access as access
-
     with asked.run() as run:
-        for each in run.layers:
-            asyncio.run(access.init(run.root, run.engine(each), run.variables(each), asked.extra))
+        asyncio.run(run.init(asked.extra))
 
 
 @command(app, extra=True)
 def plan(asked: Asked) -> None:
     """Save and show a plan for each layer; exit 2 if there are changes."""
-    from talops.cli.infra.runs import plan_layers
+    from talops.app.infra.running import plan_layers
 
     with asked.run() as run:
         changed = asyncio.run(plan_layers(run, asked.extra))
@@ -75,7 +72,7 @@ def apply(
     parallelism: Parallelism = None,
 ) -> None:
     """Apply the saved plans, then check that no changes are left."""
-    from talops.cli.infra.runs import apply_saved
+    from talops.app.infra.running import apply_saved
 
     policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     with asked.run() as run:
@@ -92,11 +89,11 @@ def apply_auto(
     parallelism: Parallelism = None,
 ) -> None:
     """Plan and apply each layer in one step, with the same checks."""
-    from talops.cli.infra.runs import apply_layers
+    from talops.app.infra.running import apply_layers
 
     policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     with asked.run() as run:
-        asyncio.run(apply_layers(run, _order(run, asked, policy, parallelism)))
+        asyncio.run(apply_layers(run, _order(run, asked, policy, parallelism), note))
 
 
 @command(app, extra=True)
@@ -109,14 +106,13 @@ def destroy(
     ] = False,
 ) -> None:
     """Destroy the resources of the layers, the last layer first."""
-    from talops.cli.infra.context import Order
-    from talops.cli.infra.health import watched
-    from talops.cli.infra.runs import destroy_layers
+    from talops.app.infra.layers import Order
+    from talops.app.infra.running import destroy_layers
 
     policy = allowing(None, allow_destroy, None, allow_unhealthy_etcd, everything=everything)
     with asked.run() as run:
-        order = watched(run, Order(policy, extra=asked.extra, destroy=True))
-        asyncio.run(destroy_layers(run, order))
+        order = _watched(run, Order(policy, extra=asked.extra, destroy=True))
+        asyncio.run(destroy_layers(run, order, note))
 
 
 @command(app)
@@ -163,7 +159,7 @@ def force_unlock(
 @command(app)
 def validate(asked: Asked) -> None:
     """Validate the files of the layers; change nothing."""
-    from talops.cli.infra.runs import validate_layers
+    from talops.app.infra.running import validate_layers
 
     with asked.quietly() as run:
         found = asyncio.run(validate_layers(run))
@@ -223,11 +219,18 @@ def import_(
         asyncio.run(engine.import_resource(address, identifier, asked.extra))
 
 
-def _order(run: Context, asked: Asked, policy: Policy, parallelism: int | None) -> Order:
-    from talops.cli.infra.context import Order
-    from talops.cli.infra.health import watched
+def _order(run: OpenLayers, asked: Asked, policy: Policy, parallelism: int | None) -> Order:
+    from talops.app.infra.layers import Order
 
-    return watched(run, Order(policy, parallelism=parallelism, extra=asked.extra))
+    return _watched(run, Order(policy, parallelism=parallelism, extra=asked.extra))
+
+
+def _watched(run: OpenLayers, order: Order) -> Order:
+    from talops.app.infra.health import watched
+    from talops.cli.tools.progress import progress
+
+    with progress() as emit:
+        return asyncio.run(watched(run, order, emit, note))
 
 
 def _format(asked: Asked, *, check: bool) -> bool:
@@ -240,7 +243,7 @@ def _format(asked: Asked, *, check: bool) -> bool:
     return found
 
 
-def _only(run: Context, verb: str) -> Any:
+def _only(run: OpenLayers, verb: str) -> Any:
     if len(run.layers) != 1:
         names = ", ".join(layer.name for layer in run.layers)
         raise TalopsError(

@@ -12,7 +12,7 @@ from talops.cli.options import Directory
 from talops.cli.output import note
 
 if TYPE_CHECKING:
-    from talops.cli.secrets.context import Context
+    from talops.app.opening import Keys
 
 LabDirectory = Annotated[Path, typer.Option("--dir", help="Directory of the lab.")]
 HERE = Path(".talops/lab")
@@ -54,7 +54,7 @@ def inventory(
     ] = False,
 ) -> None:
     """Write an inventory for the running lab, with encrypted credentials."""
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
     from talops.files import write_atomic
     from talops.lab.sample import LabInventory
 
@@ -72,15 +72,15 @@ def inventory(
     secrets = {"proxmox_api_token_id": token, "proxmox_api_token_secret": value}
     if truenas:
         secrets["truenas_api_key"] = details["truenas"]["api_key"]
-    with_context(directory, lambda context: _credentials(context, secrets))
+    with_keys(directory, lambda keys: _credentials(keys, secrets))
 
 
-async def _credentials(context: Context, values: dict[str, str]) -> None:
+async def _credentials(keys: Keys, values: dict[str, str]) -> None:
     from talops.redaction import Secret
     from talops.secrets.init import init
     from talops.secrets.vault import Vault
 
-    made = await init(context.sops, context.key_file)
+    made = await init(keys.sops, keys.file)
     await Vault.of(made.sops).write({name: Secret(value) for name, value in values.items()})
     typer.echo("wrote infrastructure/secrets.sops.yaml (encrypted)")
 

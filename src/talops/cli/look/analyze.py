@@ -22,10 +22,10 @@ def register(root: typer.Typer) -> None:
 def analyze(directory: Directory = None, output: Output = Format.TEXT) -> None:
     """Show what you lose if a host or node fails."""
     from talops.app import analysis
-    from talops.cli.look.inventory_errors import load_or_report
+    from talops.cli.opening import inventory_of
 
     assert directory is not None
-    cluster = load_or_report(directory)
+    cluster = inventory_of(directory)
     found = analysis.analyze(cluster)
     if output is Format.JSON:
         print_json({"version": 1, "cluster": cluster.name, **found.as_dict()})

@@ -40,16 +40,11 @@ def drift(
     output: Output = Format.TEXT,
 ) -> None:
     """Compare the real cluster with the inventory; exit 2 on differences."""
-    from talops.app.drift.repair import repairable
-    from talops.cli.site import site_of
+    from talops.cli.opening import site_of
 
     assert directory is not None
-    site = site_of(directory)
     wanted = [each.value for each in layer or list(Area)]
-    results = _look(site, wanted)
-    if fix and repairable(results):
-        _repair(site, results)
-        results = _look(site, wanted)
+    results = asyncio.run(_looked(site_of(directory), wanted, fix=fix))
     _show(results, output)
     if any(result.unread for result in results):
         raise typer.Exit(1)
@@ -57,40 +52,19 @@ def drift(
         raise typer.Exit(2)
 
 
-def _look(site: Site, wanted: Sequence[str]) -> list[AreaDrift]:
+async def _looked(site: Site, wanted: Sequence[str], *, fix: bool) -> list[AreaDrift]:
     from talops.app.drift.look import look
-    from talops.app.drift.model import masked
-    from talops.pipeline.lock import Holder, local_lock
-    from talops.redaction import Redactor
-    from talops.site.secrets_file import SecretsFile
+    from talops.app.drift.repairs import repairs
+    from talops.app.runs import repair
+    from talops.cli.running import in_terminal
 
-    redact = Redactor(site.credentials.values())
-    secrets = SecretsFile(site, redact.learn)
-    # A plan during a running `up` would compare with resources that are being changed.
-    holder = Holder.myself("drift", "drift", site.root)
-    with local_lock(site.root / ".talops" / "lock", holder):
-        found = asyncio.run(look(site, secrets, lambda _: None, redact.learn, wanted))
-    return masked(found, redact)
-
-
-def _repair(site: Site, results: Sequence[AreaDrift]) -> None:
-    from talops.app.drift.repair import repairs
-    from talops.cli.confirming import agreed
-    from talops.cli.running import Job, record_job
-    from talops.pipeline.selection import ALL
-
-    result = record_job(
-        Job(
-            command="drift --fix",
-            site=site,
-            build=lambda recorder: repairs(site, recorder, results),
-            selection=ALL,
-            confirm=agreed(yes=True, hint="talops drift --fix"),
-            next_commands=lambda _: [],
-        )
-    )
+    results = await look(site, wanted)
+    if not fix or not (safe := repairs(results)):
+        return results
+    result = await in_terminal(site, repair(site, safe))
     if result.error:
         raise result.error
+    return await look(site, wanted)
 
 
 def _show(results: Sequence[AreaDrift], output: Format) -> None:

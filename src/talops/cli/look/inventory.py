@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from talops.cli.look.inventory_errors import load_or_report
+from talops.cli.opening import inventory_of
 from talops.cli.options import Directory
 from talops.cli.output import console, print_json
 
@@ -38,7 +38,7 @@ def show(
     from talops.inventory.show import ansible, as_data
 
     assert directory is not None
-    cluster = load_or_report(directory)
+    cluster = inventory_of(directory)
     if output is Shape.JSON:
         print_json({"version": 1, **as_data(cluster)})
     elif output is Shape.ANSIBLE:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +14,19 @@ import typer
 from talops.cli.look.check_output import CheckFormat, CheckOutput, seconds, show
 from talops.cli.options import Directory
 from talops.cli.output import note
-from talops.errors import TalopsError
 
 if TYPE_CHECKING:
     from talops.pipeline.checks import CheckResult
     from talops.site.site import Site
 
-    Look = Callable[[], Coroutine[object, object, Sequence[CheckResult]]]
+
+@dataclass(frozen=True)
+class Rounds:
+    """How long and how often the checks are repeated, in seconds."""
+
+    wait: float
+    count: int
+    pause: float
 
 
 def register(root: typer.Typer) -> None:
@@ -51,61 +58,39 @@ def verify(
     output: CheckOutput = CheckFormat.TEXT,
 ) -> None:
     """Check the running cluster against the inventory; read-only by default."""
-    from talops.cli.site import site_of
-    from talops.pipeline.checks import failures, settled
+    from talops.app import verifying
+    from talops.cli.opening import site_of
+    from talops.pipeline.checks import failures
 
     assert directory is not None
     site = site_of(directory)
-    _require_cluster(site)
-    look, act = _looks(site, smoke=smoke, move_vip=move_vip)
-    pause = max(seconds(interval), 0.1)
+    verifying.require_cluster(site)
+    rounds = Rounds(seconds(wait), count, max(seconds(interval), 0.1))
     if watch:
-        asyncio.run(_watch(look, output, pause))
-    results = asyncio.run(
-        settled(look, wait=seconds(wait), count=count, interval=pause, report=_progress)
-    )
-    if not failures(results):
-        results = [*results, *asyncio.run(act())]
+        asyncio.run(_watch(site, output, rounds.pause))
+    results = asyncio.run(_verified(site, rounds, smoke=smoke, move_vip=move_vip))
     show(results, output, suite=f"talops verify {site.cluster.name}")
     if failures(results):
         raise typer.Exit(1)
 
 
-def _require_cluster(site: Site) -> None:
-    """One error instead of many findings with the same cause."""
-    from talops.site.secrets_file import find_secrets
+async def _verified(
+    site: Site, rounds: Rounds, *, smoke: bool, move_vip: bool
+) -> Sequence[CheckResult]:
+    """The active checks follow only if the others pass."""
+    from talops.app import verifying
+    from talops.pipeline.checks import failures, settled
 
-    if find_secrets(site.root) is None:
-        raise TalopsError(
-            f"cluster {site.cluster.name} has not been created yet: it does not have secrets",
-            where=str(site.root),
-            hint="talops up",
-        )
-
-
-def _looks(site: Site, *, smoke: bool, move_vip: bool) -> tuple[Look, Look]:
-    """The read-only checks, and the active ones that flags add."""
-    from talops.checks.after.reach import Reach
-    from talops.pipeline.checks import masked, run_checks
-    from talops.redaction import Redactor
-    from talops.site.secrets_file import SecretsFile
-    from talops.stages.verify import active_checks, verify_checks
-
-    redact = Redactor(site.credentials.values())
-    secrets = SecretsFile(site, redact.learn)
-
-    async def look() -> Sequence[CheckResult]:
-        reach = Reach(site, secrets)
-        async with reach.one_look():
-            return masked(await run_checks(verify_checks(reach)), redact)
-
-    async def act() -> Sequence[CheckResult]:
-        """In sequence: the workload check fails while a node reboots."""
-        checks = active_checks(Reach(site, secrets), run_smoke=smoke, move_vip=move_vip)
-        done = [result for check in checks for result in await run_checks([check])]
-        return masked(done, redact)
-
-    return look, act
+    results = await settled(
+        lambda: verifying.look(site),
+        wait=rounds.wait,
+        count=rounds.count,
+        interval=rounds.pause,
+        report=_progress,
+    )
+    if failures(results):
+        return results
+    return [*results, *await verifying.act(site, smoke=smoke, move_vip=move_vip)]
 
 
 def _progress(results: Sequence[CheckResult], passes: int) -> None:
@@ -117,10 +102,12 @@ def _progress(results: Sequence[CheckResult], passes: int) -> None:
         note(f"{passes} in a row" if not wrong else f"not yet: {wrong[0]}")
 
 
-async def _watch(look: Look, output: CheckFormat, pause: float) -> None:
+async def _watch(site: Site, output: CheckFormat, pause: float) -> None:
+    from talops.app import verifying
+
     before: list[tuple[str, str]] | None = None
     while True:
-        results = await look()
+        results = await verifying.look(site)
         now = [(f"{r.name} {f}", f.verdict.value) for r in results for f in r.findings]
         if now != before:
             note(f"{datetime.now(UTC):%H:%M:%S}")

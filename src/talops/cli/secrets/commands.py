@@ -13,7 +13,7 @@ from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_json
 
 if TYPE_CHECKING:
-    from talops.cli.secrets.context import Context
+    from talops.app.opening import Keys
     from talops.problems import FileProblem
     from talops.redaction import Secret
 
@@ -34,18 +34,18 @@ def init(
     hook: Annotated[bool, typer.Option(help="Install a pre-commit hook if none exists.")] = True,
 ) -> None:
     """Create age.key, .sops.yaml, the encrypted file and a pre-commit hook if missing."""
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
     from talops.secrets.init import init as make
 
-    async def work(context: Context) -> None:
-        made = await make(context.sops, context.key_file, recipient or (), hook=hook)
+    async def work(keys: Keys) -> None:
+        made = await make(keys.sops, keys.file, recipient or (), hook=hook)
         for name in made.files:
             note(f"created {name}")
-        if str(context.key_file) in made.files:
+        if str(keys.file) in made.files:
             note("store a backup of the key in a safe place: without it nothing can be decrypted")
         typer.echo(made.recipient)
 
-    with_context(directory, work)
+    with_keys(directory, work)
 
 
 @app.command()
@@ -54,15 +54,15 @@ def edit(
     directory: Directory = None,
 ) -> None:
     """Edit an encrypted file; the plain text stays in memory."""
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
     from talops.secrets.edit import edit as change
     from talops.secrets.vault import FILE
 
-    async def work(context: Context) -> bool:
-        target = context.sops.root / (file or FILE)
-        return await change(context.sops, target, os.environ)
+    async def work(keys: Keys) -> bool:
+        target = keys.sops.root / (file or FILE)
+        return await change(keys.sops, target, os.environ)
 
-    note("changed" if with_context(directory, work) else "not changed")
+    note("changed" if with_keys(directory, work) else "not changed")
 
 
 @app.command("set")
@@ -72,15 +72,15 @@ def set_(
     generate: Annotated[bool, typer.Option(help="Generate a random value.")] = False,
 ) -> None:
     """Set one value, from a hidden prompt or from stdin; never from the command line."""
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
     from talops.secrets.vault import Vault
 
     value = _random() if generate else _ask(name)
 
-    async def work(context: Context) -> list[str]:
-        return await Vault.of(context.sops).write({name: value})
+    async def work(keys: Keys) -> list[str]:
+        return await Vault.of(keys.sops).write({name: value})
 
-    note(f"{name}: " + ("set" if with_context(directory, work) else "unchanged"))
+    note(f"{name}: " + ("set" if with_keys(directory, work) else "unchanged"))
 
 
 @app.command()
@@ -92,14 +92,14 @@ def get(
     output: Output = Format.TEXT,
 ) -> None:
     """Print one value, or the names of all values."""
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
     from talops.errors import TalopsError
     from talops.secrets.vault import Vault
 
-    async def work(context: Context) -> dict[str, Secret]:
-        return await Vault.of(context.sops).read()
+    async def work(keys: Keys) -> dict[str, Secret]:
+        return await Vault.of(keys.sops).read()
 
-    values = with_context(directory, work)
+    values = with_keys(directory, work)
     if name is None:
         print_json(sorted(values)) if output == Format.JSON else typer.echo(
             "\n".join(sorted(values))
@@ -120,14 +120,14 @@ def import_(
     directory: Directory = None,
 ) -> None:
     """Move credentials from cluster.yaml to the encrypted file."""
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
     from talops.secrets.importing import import_credentials
     from talops.secrets.vault import FILE, Vault
 
-    async def work(context: Context) -> list[str]:
-        return await import_credentials(Vault.of(context.sops), context.sops.root / file)
+    async def work(keys: Keys) -> list[str]:
+        return await import_credentials(Vault.of(keys.sops), keys.sops.root / file)
 
-    moved = with_context(directory, work)
+    moved = with_keys(directory, work)
     for name in moved:
         note(f"{name}: moved to {FILE}")
     if moved:
@@ -144,9 +144,9 @@ def rotate(
     ] = False,
 ) -> None:
     """Encrypt every file with a new key; removes the old key after verification."""
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
 
-    with_context(directory, _follow if recipients_only else _rotate)
+    with_keys(directory, _follow if recipients_only else _rotate)
 
 
 @app.command()
@@ -156,13 +156,13 @@ def check(
     staged: Annotated[bool, typer.Option(help="Check only the staged changes.")] = False,
 ) -> None:
     """Find plain secrets, files that cannot be decrypted, and stale recipients."""
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
     from talops.secrets.check import check_repository, check_staged
 
-    async def work(context: Context) -> list[FileProblem]:
-        return await (check_staged if staged else check_repository)(context.sops)
+    async def work(keys: Keys) -> list[FileProblem]:
+        return await (check_staged if staged else check_repository)(keys.sops)
 
-    problems = with_context(directory, work)
+    problems = with_keys(directory, work)
     if output == Format.JSON:
         print_json([_as_dict(problem) for problem in problems])
     for problem in problems if output == Format.TEXT else ():
@@ -181,24 +181,24 @@ def _as_dict(problem: FileProblem) -> dict[str, object]:
     }
 
 
-async def _rotate(context: Context) -> None:
+async def _rotate(keys: Keys) -> None:
     from talops.errors import TalopsError
     from talops.secrets.rotation import rotate as replace_key
 
-    if context.key_in_environment:
+    if keys.in_environment:
         raise TalopsError(
             "the key comes from SOPS_AGE_KEY, so there is no key file to rotate",
             hint="unset it and write the key to age.key",
         )
-    done = await replace_key(context.sops, context.key_file, _show)
+    done = await replace_key(keys.sops, keys.file, _show)
     note("the cluster still uses the old key; before you push: talops up --only gitops")
     typer.echo(done.new)
 
 
-async def _follow(context: Context) -> None:
+async def _follow(keys: Keys) -> None:
     from talops.secrets.rotation import follow_rules
 
-    if not await follow_rules(context.sops, _show):
+    if not await follow_rules(keys.sops, _show):
         note("every file is already encrypted for the recipients in .sops.yaml")
 
 

@@ -9,8 +9,8 @@ import typer
 
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_json
-from talops.cli.state.context import open_backend, with_backend
 from talops.cli.state.look import State
+from talops.cli.state.opening import open_backend, with_backend
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:

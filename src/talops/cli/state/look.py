@@ -10,7 +10,7 @@ import typer
 
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import console, note, print_json
-from talops.cli.state.context import with_backend
+from talops.cli.state.opening import with_backend
 from talops.errors import TalopsError
 from talops.site.run_lock import SUFFIX
 

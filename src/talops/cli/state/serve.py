@@ -13,6 +13,7 @@ from talops.cli.output import note
 
 if TYPE_CHECKING:
     from talops.statestore.keys import Keyring
+    from talops.statestore.server import Settings
     from talops.statestore.tls import TlsFiles
 
 # The variables that obstore, OpenTofu and the AWS tools share.
@@ -26,59 +27,62 @@ _S3_VARIABLES = (
 )
 
 
+# What is served
+Store = Annotated[
+    str, typer.Option(help="Store: sqlite:DIRECTORY, postgres://HOST/DB or s3://BUCKET/PREFIX.")
+]
+Listen = Annotated[str, typer.Option(help="Address and port to listen on.")]
+# Who may connect
+Users = Annotated[Path | None, typer.Option(help="Users file; see `talops state user add`.")]
+NoUsers = Annotated[
+    bool, typer.Option("--no-users", help="Disable authentication (loopback only).")
+]
+Certificate = Annotated[Path | None, typer.Option(help="PEM certificate chain.")]
+PrivateKey = Annotated[Path | None, typer.Option(help="PEM private key.")]
+SelfMade = Annotated[
+    Path | None,
+    typer.Option(help="Create and store a self-signed certificate in this directory."),
+]
+ClientCa = Annotated[
+    Path | None, typer.Option(help="Require client certificates signed by this CA.")
+]
+# How states are kept
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(help="Encrypt at rest; one key per line (base64, hex, age), the first encrypts."),
+]
+MaxBody = Annotated[int, typer.Option(min=1, help="Maximum size of a state in MB.")]
+KeepVersions = Annotated[int, typer.Option(min=0, help="Versions to keep (0 = all).")]
+KeepDays = Annotated[float, typer.Option(min=0, help="Days to keep versions (0 = forever).")]
+
+
 def register(group: typer.Typer) -> None:
     group.command("serve")(serve)
 
 
 def serve(
     *,
-    store: Annotated[
-        str, typer.Option(help="Store: sqlite:DIRECTORY, postgres://HOST/DB or s3://BUCKET/PREFIX.")
-    ] = "sqlite:talops-state",
-    listen: Annotated[str, typer.Option(help="Address and port to listen on.")] = "127.0.0.1:8443",
-    users: Annotated[
-        Path | None, typer.Option(help="Users file; see `talops state user add`.")
-    ] = None,
-    no_users: Annotated[
-        bool, typer.Option("--no-users", help="Disable authentication (loopback only).")
-    ] = False,
-    tls_certificate: Annotated[Path | None, typer.Option(help="PEM certificate chain.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="PEM private key.")] = None,
-    tls_self_made: Annotated[
-        Path | None,
-        typer.Option(help="Create and store a self-signed certificate in this directory."),
-    ] = None,
-    client_ca: Annotated[
-        Path | None, typer.Option(help="Require client certificates signed by this CA.")
-    ] = None,
-    key_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="Encrypt at rest; one key per line (base64, hex, age), the first encrypts."
-        ),
-    ] = None,
-    max_body_mb: Annotated[int, typer.Option(min=1, help="Maximum size of a state in MB.")] = 64,
-    keep_versions: Annotated[int, typer.Option(min=0, help="Versions to keep (0 = all).")] = 0,
-    keep_days: Annotated[
-        float, typer.Option(min=0, help="Days to keep versions (0 = forever).")
-    ] = 0,
+    store: Store = "sqlite:talops-state",
+    listen: Listen = "127.0.0.1:8443",
+    users: Users = None,
+    no_users: NoUsers = False,
+    tls_certificate: Certificate = None,
+    tls_key: PrivateKey = None,
+    tls_self_made: SelfMade = None,
+    client_ca: ClientCa = None,
+    key_file: KeyFile = None,
+    max_body_mb: MaxBody = 64,
+    keep_versions: KeepVersions = 0,
+    keep_days: KeepDays = 0,
 ) -> None:
     """Serve OpenTofu and Terraform states over HTTP."""
-    import uvloop
-
-    from talops.errors import TalopsError
     from talops.redaction import Secret
     from talops.statestore.application import MEGABYTE, Limits
     from talops.statestore.model import Retention
     from talops.statestore.server import Settings
-    from talops.statestore.server import serve as run
     from talops.statestore.stores import StoreAddress
 
-    if users is None and not no_users:
-        raise TalopsError(
-            "--users or --no-users is required",
-            hint="talops state user add NAME --users users.json, then serve --users users.json",
-        )
+    _require_users(users, no_users=no_users)
     host, port = _listen_address(listen)
     options = {name: os.environ[name] for name in _S3_VARIABLES if name in os.environ}
     settings = Settings(
@@ -90,6 +94,25 @@ def serve(
         _tls(tls_certificate, tls_key, tls_self_made, client_ca, host),
         Limits(max_body_mb * MEGABYTE, Retention(keep_versions, keep_days)),
     )
+    _run(settings)
+
+
+def _require_users(users: Path | None, *, no_users: bool) -> None:
+    from talops.errors import TalopsError
+
+    if users is None and not no_users:
+        raise TalopsError(
+            "--users or --no-users is required",
+            hint="talops state user add NAME --users users.json, then serve --users users.json",
+        )
+
+
+def _run(settings: Settings) -> None:
+    """Until a signal; what was asked by then is answered."""
+    import uvloop
+
+    from talops.statestore.server import serve as run
+
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run(settings, lambda address: note(f"serving states at {address}")))
     note("all requests answered, store closed")

@@ -42,12 +42,12 @@ def gen_config(
     output: Output = Format.TEXT,
 ) -> None:
     """Write machine configs and the talosconfig to talos/clusterconfig/."""
-    from talops.cli.look.inventory_errors import load_or_report
+    from talops.cli.opening import inventory_of
     from talops.cli.talos.secrets import load_bundle
     from talops.site.written_configs import write
 
     assert directory is not None
-    cluster = load_or_report(directory)
+    cluster = inventory_of(directory)
     planned = _planned(directory, cluster, load_bundle(directory, secrets))
     _refuse_edited(planned, force=force)
     if not check:

@@ -75,10 +75,10 @@ def _one(text: str, factory: str, output: Format, *, register: bool) -> None:
 
 
 def _inventory(directory: Path, factory: str | None, output: Format, *, register: bool) -> None:
-    from talops.cli.look.inventory_errors import load_or_report
+    from talops.cli.opening import inventory_of
     from talops.inventory.schematics import identify, schematic_text
 
-    cluster = load_or_report(directory)
+    cluster = inventory_of(directory)
     if register:
         known = {node.extensions for node in cluster.nodes if node.extensions is not None}
         for extensions in sorted(known):

@@ -14,7 +14,7 @@ from talops.cli.output import note
 from talops.errors import ConflictError, PreflightError, TalopsError
 
 if TYPE_CHECKING:
-    from talops.cli.secrets.context import Context
+    from talops.app.opening import Keys
     from talops.machineconfig.contract import Contract
     from talops.machineconfig.secrets.bundle import Bundle
 
@@ -84,11 +84,11 @@ def _refuse_a_second(directory: Path, *, brought_along: bool) -> None:
 
 def _contract(directory: Path, brought: Bundle | None, from_config: Path | None) -> Contract:
     """The format of a config shows its contract; the secrets alone do not."""
-    from talops.cli.look.inventory_errors import load_or_report
+    from talops.cli.opening import inventory_of
     from talops.machineconfig.contract import NEWEST_UNPINNED
 
     implied = _implied_contract(directory)
-    if brought is None or load_or_report(directory).at.gives("talos_contract"):
+    if brought is None or inventory_of(directory).at.gives("talos_contract"):
         return implied
     if brought.contract is None and implied.splits_documents:
         if from_config:
@@ -103,10 +103,10 @@ def _contract(directory: Path, brought: Bundle | None, from_config: Path | None)
 
 
 def _implied_contract(directory: Path) -> Contract:
-    from talops.cli.look.inventory_errors import load_or_report
+    from talops.cli.opening import inventory_of
     from talops.machineconfig.contract import Contract
 
-    return Contract(load_or_report(directory).talos_contract.removeprefix("v"))
+    return Contract(inventory_of(directory).talos_contract.removeprefix("v"))
 
 
 def _generated(contract: Contract | None = None) -> Bundle:
@@ -127,22 +127,22 @@ def _require_rules(directory: Path) -> None:
 
 
 def _seal(directory: Path, wanted: Bundle, path: Path) -> None:
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
 
     target = directory.resolve() / path.relative_to(directory)
 
-    async def work(context: Context) -> None:
-        _write_private(target, await context.sops.encrypt(wanted.to_yaml(), target))
-        if context.sops.keys is None:
+    async def work(keys: Keys) -> None:
+        _write_private(target, await keys.sops.encrypt(wanted.to_yaml(), target))
+        if keys.sops.keys is None:
             note("no age key is available: did not check that this file can be decrypted")
             return
         try:
-            _prove(wanted, await context.sops.decrypt(target), target)
+            _prove(wanted, await keys.sops.decrypt(target), target)
         except TalopsError:
             target.unlink()
             raise
 
-    with_context(directory, work)
+    with_keys(directory, work)
 
 
 def _prove(wanted: Bundle, text: str, path: Path) -> None:
@@ -208,6 +208,6 @@ def load_bundle(directory: Path, given: Path | None) -> Bundle:
 
 
 def _unseal(directory: Path, path: Path) -> str:
-    from talops.cli.secrets.context import with_context
+    from talops.cli.opening import with_keys
 
-    return with_context(directory, lambda context: context.sops.decrypt(path.resolve()))
+    return with_keys(directory, lambda keys: keys.sops.decrypt(path.resolve()))

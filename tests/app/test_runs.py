@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from talops.cli.running import afterwards
+from talops.app.runs import afterwards
 from talops.errors import InterruptedRunError, TalopsError
 from talops.pipeline.result import RunResult, RunStatus
 

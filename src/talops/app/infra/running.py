@@ -1,4 +1,4 @@
-"""The `infra` commands that run several layers."""
+"""Plan, apply and destroy several layers; `note` is told what no event says."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import dataclasses
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from talops.cli.infra.context import Order
-from talops.cli.output import note
+from talops.app.infra.layers import Order
 from talops.errors import DifferencesFoundError, TalopsError
 from talops.site.layer_access import expected_outputs
-from talops.site.state_copies import copies_around
+from talops.site.state.copies import copies_around
 from talops.tofu.apply import fleeting
 from talops.tofu.outputs import output_differences
 from talops.tofu.policy import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from talops.cli.infra.context import Context
+    from talops.app.infra.layers import OpenLayers
     from talops.layer import Layer
 
+    Note = Callable[[str], None]
 
-async def plan_layers(run: Context, extra: Sequence[str]) -> list[str]:
+
+async def plan_layers(run: OpenLayers, extra: Sequence[str]) -> list[str]:
     """Plan each layer; returns the layers with changes. An empty plan is not saved."""
     changed: list[str] = []
     for layer in run.layers:
@@ -35,7 +36,7 @@ async def plan_layers(run: Context, extra: Sequence[str]) -> list[str]:
     return changed
 
 
-async def apply_saved(run: Context, order: Order) -> None:
+async def apply_saved(run: OpenLayers, order: Order) -> None:
     """Apply all saved plans."""
     ready = [layer for layer in run.layers if run.saved(layer).exists()]
     if not ready:
@@ -45,7 +46,7 @@ async def apply_saved(run: Context, order: Order) -> None:
         await _apply(run, layer, order)
 
 
-async def apply_layers(run: Context, order: Order) -> None:
+async def apply_layers(run: OpenLayers, order: Order, note: Note) -> None:
     for layer in run.layers:
         saved = run.saved(layer)
         with fleeting(saved):
@@ -55,7 +56,7 @@ async def apply_layers(run: Context, order: Order) -> None:
                 note(f"{layer.name}: no changes")
 
 
-async def _apply(run: Context, layer: Layer, order: Order) -> None:
+async def _apply(run: OpenLayers, layer: Layer, order: Order) -> None:
     applier = run.applier(layer, order)
     saved = run.saved(layer)
     try:
@@ -71,7 +72,7 @@ async def _apply(run: Context, layer: Layer, order: Order) -> None:
     await _check_outputs(run, layer)
 
 
-async def _check_outputs(run: Context, layer: Layer) -> None:
+async def _check_outputs(run: OpenLayers, layer: Layer) -> None:
     """Check the contract with the readers of the outputs."""
     if run.cluster is None or layer.name != f"02-platforms/{run.cluster.name}":
         return
@@ -85,7 +86,7 @@ async def _check_outputs(run: Context, layer: Layer) -> None:
         )
 
 
-async def destroy_layers(run: Context, order: Order) -> None:
+async def destroy_layers(run: OpenLayers, order: Order, note: Note) -> None:
     for layer in reversed(run.layers):
         saved = run.saved(layer).with_suffix(".destroy.tfplan")
         with fleeting(saved):
@@ -96,7 +97,7 @@ async def destroy_layers(run: Context, order: Order) -> None:
                 note(f"{layer.name}: nothing to destroy")
 
 
-async def validate_layers(run: Context) -> list[dict[str, Any]]:
+async def validate_layers(run: OpenLayers) -> list[dict[str, Any]]:
     found = []
     for layer in run.layers:
         problems = await run.engine(layer).validate()

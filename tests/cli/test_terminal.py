@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from talops.cli.confirming import agreed, named, typed
+from talops.cli.terminal import Terminal, typed
 from talops.errors import InterruptedRunError, TalopsError
 from talops.pipeline.interrupt import Interruption
 from talops.pipeline.planning import Plan
+from talops.pipeline.run import Consent
 from talops.views.lines import PlainLines
 
 Type = Callable[[bytes], None]
@@ -44,12 +45,12 @@ async def _asked(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 async def _agreed() -> bool:
-    return await agreed(yes=False, hint=HINT)(Plan(()), PlainLines(io.StringIO()))
+    return await Terminal(PlainLines(io.StringIO())).confirm(Plan(()), Consent(HINT))
 
 
 async def _named() -> bool:
-    confirm = named("demo", "destroys demo", "talops down --yes --cluster demo", yes=False)
-    return await confirm(Plan(()), PlainLines(io.StringIO()))
+    consent = Consent("talops down --yes --cluster demo", name="demo", what="destroys demo")
+    return await Terminal(PlainLines(io.StringIO())).confirm(Plan(()), consent)
 
 
 @pytest.mark.parametrize(

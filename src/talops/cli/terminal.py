@@ -1,4 +1,4 @@
-"""Confirmation before anything changes; to destroy something permanently, its name is typed."""
+"""The terminal as a face: events on a view, questions below it, nothing from a pipe but lines."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from talops.cli.output import note
 from talops.errors import TalopsError
 from talops.plural import count
 
 if TYPE_CHECKING:
-    from talops.cli.running import Confirm
+    from talops.events import Event
     from talops.pipeline.planning import Plan
+    from talops.pipeline.run import Consent
     from talops.views.choose import View
 
 YES = {"y", "yes"}
@@ -23,31 +25,27 @@ NO = {"", "n", "no"}
 ENOUGH = 4096
 
 
-def agreed(yes: bool, hint: str) -> Confirm:
-    """A yes-or-no question about the plan, unless a flag has answered it."""
+class Terminal:
+    """The face of the command line: `view` shows a run, questions are asked below it."""
 
-    async def confirm(plan: Plan, view: View) -> bool:
-        if yes:
-            return True
-        _require_terminal(hint)
-        with view.paused():
-            return await _yes_or_no(f"{_amount(plan)}. Apply these changes?")
+    def __init__(self, view: View) -> None:
+        self._view = view
 
-    return confirm
+    def show(self, event: Event, /) -> None:
+        self._view(event)
 
+    def note(self, text: str, /) -> None:
+        note(text)
 
-def named(name: str, what: str, hint: str, yes: bool) -> Confirm:
-    """Show what is destroyed, then ask for the name; `hint` is the command that does not ask."""
-
-    async def confirm(plan: Plan, view: View) -> bool:
-        if yes:
-            return True
-        _require_terminal(hint)
-        with view.paused():
-            typer.echo(f"This permanently {what} ({count(plan.changes, 'change')}).", err=True)
-            return await typed(f"Type {name} to confirm: ") == name
-
-    return confirm
+    async def confirm(self, plan: Plan, consent: Consent, /) -> bool:
+        """A yes-or-no question about the plan; to destroy something permanently, its name."""
+        _require_terminal(consent.hint)
+        with self._view.paused():
+            if not consent.name:
+                return await _yes_or_no(f"{_amount(plan)}. Apply these changes?")
+            amount = count(plan.changes, "change")
+            typer.echo(f"This permanently {consent.what} ({amount}).", err=True)
+            return await typed(f"Type {consent.name} to confirm: ") == consent.name
 
 
 def _amount(plan: Plan) -> str:

@@ -1,10 +1,8 @@
-"""One recorded run: lock, run directory, diary and retention around `run_stages`."""
+"""A run on record: lock, run directory, checkpoint and retention around `run_stages`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,89 +10,48 @@ from talops.errors import TalopsError
 from talops.events import Emit, Event, Note, RunFinished, RunStarted, StageFinished
 from talops.files import PRIVATE, write_atomic
 from talops.pipeline.diary import fingerprint, load
-from talops.pipeline.history import KEEP, prune
+from talops.pipeline.history import prune
 from talops.pipeline.interrupt import Interruption
-from talops.pipeline.lock import Holder, SharedLock, local_lock, shared_lock
+from talops.pipeline.lock import Holder, local_lock, shared_lock
 from talops.pipeline.result import RunResult, RunStatus
 from talops.pipeline.rundir import RunDirectory, RunInfo, new_run_id, redact_values
-from talops.pipeline.runner import Options, run_stages
-from talops.redaction import Redactor, Secret
+from talops.pipeline.runner import run_stages
+from talops.pipeline.stage import Reporter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from talops.pipeline.run import Run
     from talops.pipeline.stage import AnyStage
-
-NextCommands = Callable[[RunResult], Iterable[str]]
-
-
-def _nothing(_: RunResult) -> Iterable[str]:
-    return ()
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """What to run and what to record about it."""
-
-    command: str
-    cluster: str
-    # The directory that contains `.talops`: the directory of the inventory.
-    root: Path
-    inventory: Sequence[Path] = ()
-    tools: Mapping[str, str] = field(default_factory=dict)
-    options: Options = field(default_factory=Options)
-    redact: Redactor = field(default_factory=Redactor)
-    shared: SharedLock | None = None
-    keep: int = KEEP
-    next_commands: NextCommands = _nothing
-
-
-@dataclass(frozen=True)
-class Recorder:
-    """What stages are built with: events, artifacts, and a redactor that learns their secrets."""
-
-    run: str
-    directory: RunDirectory
-    emit: Emit
-
-    def artifact(self, stage: str, name: str, text: str) -> None:
-        self.emit(self.directory.artifact(stage, name, text))
-
-    def learn(self, *secrets: Secret) -> None:
-        """Mask these values in every event, log and artifact from now on."""
-        self.directory.redact.learn(*secrets)
-
-
-BuildStages = Callable[[Recorder], Sequence["AnyStage"]]
+    from talops.redaction import Redactor, Secret
 
 
 async def run_recorded(
-    request: RunRequest,
-    build: BuildStages,
-    *,
-    view: Emit,
-    interruption: Interruption | None = None,
+    run: Run, *, view: Emit, interruption: Interruption | None = None
 ) -> RunResult:
     """Run a workflow under the lock and record it; `view` receives every event, masked."""
-    home = request.root / ".talops"
-    run = new_run_id(request.command)
-    holder = Holder.myself(run, request.command, request.root)
+    home = run.root / ".talops"
+    name = new_run_id(run.command)
+    holder = Holder.myself(name, run.command, run.root)
     with local_lock(home / "lock", holder):
-        async with shared_lock(request.shared, holder, lambda text: view(Note(text, "warning"))):
+        async with shared_lock(run.shared, holder, lambda text: view(Note(text, "warning"))):
             _keep_out_of_git(home)
-            prune(home / "runs", keep=request.keep - 1)
-            session = _Session(request, home, run, view)
-            return await session.run(build, interruption or Interruption())
+            prune(home / "runs", keep=run.keep - 1)
+            record = Record(run, home, name, view)
+            return await record.go(interruption or Interruption())
 
 
 def _blind(_: Event) -> None:
     pass
 
 
-class _Session:
-    def __init__(self, request: RunRequest, home: Path, run: str, view: Emit) -> None:
+class Record:
+    """A run in progress: stages are built with it and report to it."""
+
+    def __init__(self, request: Run, home: Path, run: str, view: Emit) -> None:
         self.request = request
-        self.run_id = run
+        self.run = run
         self.view = view
         self.recording = True
         self.inventory = fingerprint(request.inventory)
@@ -107,12 +64,22 @@ class _Session:
         )
         self.directory = RunDirectory(home / "runs" / run, info, request.redact)
 
-    async def run(self, build: BuildStages, interruption: Interruption) -> RunResult:
+    def report(self, stage: str) -> Reporter:
+        return Reporter(stage, self.emit)
+
+    def artifact(self, stage: str, name: str, text: str) -> None:
+        self.emit(self.directory.artifact(stage, name, text))
+
+    def learn(self, *secrets: Secret) -> None:
+        """Mask these values in every event, log and artifact from now on."""
+        self.directory.redact.learn(*secrets)
+
+    async def go(self, interruption: Interruption) -> RunResult:
         with self.directory:
             interruption.say = lambda text: self.emit(Note(text, level="warning"))
             self._save()
             try:
-                stages = build(Recorder(self.run_id, self.directory, self.emit))
+                stages = self.request.build(self)
             except TalopsError as error:
                 self._announce([])
                 result = self._finish(RunResult(RunStatus.FAILED, (), 0.0, error))
@@ -162,7 +129,7 @@ class _Session:
         changed = last.changed_files(self.inventory)
         self.emit(
             RunStarted(
-                self.run_id,
+                self.run,
                 request.command,
                 request.cluster,
                 tuple(stages),
@@ -180,7 +147,7 @@ class _Session:
         self.directory.finish(result)
         error = result.error.as_dict() if result.error else None
         commands = tuple(self.request.next_commands(result))
-        self.emit(RunFinished(self.run_id, result.status, result.seconds, error, commands))
+        self.emit(RunFinished(self.run, result.status, result.seconds, error, commands))
         return result
 
     def _save(self, *, finished: bool = False) -> None:

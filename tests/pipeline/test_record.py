@@ -9,7 +9,8 @@ import pytest
 from talops.errors import ConflictError, InventoryError
 from talops.events import Event, Note, RunFinished
 from talops.pipeline.history import find_run, list_runs, read_events
-from talops.pipeline.session import Recorder, RunRequest, run_recorded
+from talops.pipeline.record import Record, run_recorded
+from talops.pipeline.run import Run
 from talops.pipeline.stage import Change, Stage
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ async def test_a_run_outlives_its_display(tmp_path: Path) -> None:
     def closed(event: Event) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
-    result = await run_recorded(RunRequest("up", "demo", tmp_path), lambda _: [One()], view=closed)
+    result = await run_recorded(Run("up", "demo", tmp_path, lambda _: [One()]), view=closed)
     assert result.exit_code == 0
     events = [e for _, e in read_events(find_run(tmp_path / ".talops", "last"))]
     assert any(isinstance(e, Note) and "cannot write to the terminal" in e.message for e in events)
@@ -57,9 +58,7 @@ async def test_a_run_outlives_its_record(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("talops.pipeline.rundir.RunDirectory.record", full)
     stage = One()
-    result = await run_recorded(
-        RunRequest("up", "demo", tmp_path), lambda _: [stage], view=shown.append
-    )
+    result = await run_recorded(Run("up", "demo", tmp_path, lambda _: [stage]), view=shown.append)
     assert (result.exit_code, stage.done) == (0, True)
     notes = [e.message for e in shown if isinstance(e, Note)]
     assert notes == ["the record of this run is incomplete: [Errno 28] No space left on device"]
@@ -68,10 +67,10 @@ async def test_a_run_outlives_its_record(tmp_path: Path, monkeypatch: pytest.Mon
 async def test_a_run_that_cannot_be_built_is_recorded(tmp_path: Path) -> None:
     """The error is the result, with its exit code, and no run seems to be killed."""
 
-    def build(recorder: Recorder) -> list[One]:
+    def build(recorder: Record) -> list[One]:
         raise InventoryError("no nodes", where="nodes.yaml")
 
-    result = await run_recorded(RunRequest("up", "demo", tmp_path), build, view=lambda _: None)
+    result = await run_recorded(Run("up", "demo", tmp_path, build), view=lambda _: None)
     assert result.exit_code == 3
     assert find_run(tmp_path / ".talops", "last").status == "failed"
 
@@ -84,14 +83,14 @@ async def test_a_second_run_is_refused_and_leaves_no_trace(tmp_path: Path) -> No
         async def verify(self, _: object, /) -> None:
             with pytest.raises(ConflictError, match="talops up by"):
                 await run_recorded(
-                    RunRequest("down", "demo", tmp_path), lambda _: [One()], view=lambda _: None
+                    Run("down", "demo", tmp_path, lambda _: [One()]), view=lambda _: None
                 )
             seen.extend(run.status for run in list_runs(tmp_path / ".talops"))
 
-    def build(recorder: Recorder) -> list[One]:
+    def build(recorder: Record) -> list[One]:
         return [Nested()]
 
-    await run_recorded(RunRequest("up", "demo", tmp_path), build, view=lambda _: None)
+    await run_recorded(Run("up", "demo", tmp_path, build), view=lambda _: None)
     assert seen == ["running"]
 
 
@@ -103,9 +102,7 @@ async def test_a_bug_is_recorded_and_shown(tmp_path: Path) -> None:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await run_recorded(
-            RunRequest("up", "demo", tmp_path), lambda _: [Broken()], view=lambda _: None
-        )
+        await run_recorded(Run("up", "demo", tmp_path, lambda _: [Broken()]), view=lambda _: None)
     past = find_run(tmp_path / ".talops", "last")
     assert past.status == "failed"
     assert past.error

@@ -1,0 +1,1 @@
+"""`talops infra`: the layers one by one, through OpenTofu or Terraform."""

@@ -1,0 +1,104 @@
+"""The layers of a directory, opened: the engine, its environment, and how plans are applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from talops.app.opening import find_engine, inventory_if_any, read_vault
+from talops.site import layer_access as access
+from talops.tofu.apply_options import ApplyOptions, Guard, Healthy, NoGuard
+from talops.tofu.layers import choose, find_layers
+from talops.tofu.policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from talops.events import Emit
+    from talops.inventory.model import Cluster
+    from talops.layer import Layer
+    from talops.redaction import Secret
+    from talops.tofu.apply import Applier
+    from talops.tofu.engine import Engine
+    from talops.tofu.ordering import Batch
+
+FOLDER = Path(access.HOME)
+
+
+async def nobody(_: Batch) -> None:
+    """For plans that are only shown and for destroys: no nodes come back to wait for."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """How plans are applied, the same for all layers."""
+
+    policy: Policy = field(default_factory=Policy)
+    healthy: Healthy = nobody
+    guard: Guard = field(default_factory=NoGuard)
+    parallelism: int | None = None
+    extra: Sequence[str] = ()
+    destroy: bool = False
+
+
+@dataclass(frozen=True)
+class OpenLayers:
+    """The chosen layers with all that they need; there may be no inventory."""
+
+    root: Path
+    layers: tuple[Layer, ...]
+    program: Path
+    emit: Emit
+    cluster: Cluster | None
+    credentials: Mapping[str, Secret]
+    environment: Mapping[str, str]
+
+    def engine(self, layer: Layer) -> Engine:
+        return access.layer_engine(self.program, layer, self.variables(layer), self.emit)
+
+    def variables(self, layer: Layer) -> dict[str, str]:
+        return access.layer_variables(
+            self.cluster, layer.name, self.credentials, self.root, self.environment
+        )
+
+    async def init(self, extra: Sequence[str] = ()) -> None:
+        for layer in self.layers:
+            await access.init(self.root, self.engine(layer), self.variables(layer), extra)
+
+    async def ensure_init(self) -> None:
+        """Only where it was not done for these files."""
+        for layer in self.layers:
+            await access.ensure_init(self.root, self.engine(layer), self.variables(layer))
+
+    def saved(self, layer: Layer) -> Path:
+        return (self.root / FOLDER / f"{layer.state}.tfplan").absolute()
+
+    def applier(self, layer: Layer, order: Order) -> Applier:
+        options = ApplyOptions(
+            order.policy,
+            healthy=order.healthy,
+            guard=order.guard,
+            parallelism=order.parallelism,
+            extra=tuple(order.extra),
+            destroy=order.destroy,
+        )
+        return access.layer_applier(
+            self.root, self.engine(layer), self.variables(layer), options, self.cluster
+        )
+
+
+async def open_layers(
+    root: Path,
+    environment: Mapping[str, str],
+    emit: Emit,
+    wanted: list[str] | None = None,
+    program: str | None = None,
+) -> OpenLayers:
+    """`root` is absolute; `emit` receives installations, then what the engine says."""
+    layers = choose(find_layers(root), wanted, root)
+    cluster = inventory_if_any(root)
+    kept = await read_vault(root, environment, emit)
+    credentials = {**kept, **(cluster.credentials if cluster else {})}
+    engine = await find_engine(root, environment, emit, cluster, program)
+    return OpenLayers(root, tuple(layers), engine, emit, cluster, credentials, environment)

@@ -1,0 +1,183 @@
+"""Each run that can be started, with the defaults of its command; `running.execute` runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.pipeline.run import Consent, Run
+from talops.pipeline.runner import Options
+from talops.pipeline.selection import ALL, Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from talops.inventory.model import Cluster, Node
+    from talops.pipeline.result import RunResult
+    from talops.pipeline.run import BuildStages
+    from talops.site.site import Site
+    from talops.tofu.policy import Policy
+    from talops.workflows.repair import Repairs
+
+MAX_PARALLEL = 10
+
+
+@dataclass(frozen=True)
+class Manner:
+    """What every run takes: how far it goes, and whether its plan was agreed to before."""
+
+    dry_run: bool = False
+    yes: bool = False
+    max_parallel: int = MAX_PARALLEL
+
+
+ASKING = Manner()
+
+
+def up(
+    site: Site,
+    manner: Manner = ASKING,
+    *,
+    selection: Selection = ALL,
+    policy: Policy | None = None,
+) -> Run:
+    """`policy` is what a plan may replace or destroy; nothing by default."""
+    from talops.tofu.policy import Policy
+    from talops.workflows import up as workflow
+
+    allowed = policy or Policy()
+    return _run(
+        "up",
+        site,
+        lambda record: workflow.up(site, record, allowed),
+        manner,
+        Consent("talops up --yes", manner.yes),
+        afterwards(
+            "talops up", f"kubectl --kubeconfig {site.kubeconfig} get nodes", "talops verify"
+        ),
+        selection,
+    )
+
+
+def down(
+    site: Site,
+    manner: Manner = ASKING,
+    *,
+    force: bool = False,
+    every_layer: bool = False,
+    keep_state: bool = False,
+    allow_destroy: frozenset[str] = frozenset(),
+) -> Run:
+    from talops.workflows import down as workflow
+
+    name = site.cluster.name
+    hint = f"talops down --yes --cluster {name}"
+    return _run(
+        "down",
+        site,
+        lambda record: workflow.down(
+            site,
+            record,
+            force=force,
+            every_layer=every_layer,
+            keep_state=keep_state,
+            allow_destroy=allow_destroy,
+        ),
+        manner,
+        Consent(hint, manner.yes, name, f"destroys cluster {name}"),
+        afterwards("talops down", "talops up"),
+    )
+
+
+def reset(
+    site: Site, node: str, manner: Manner = ASKING, *, force: bool = False, keep_vm: bool = False
+) -> Run:
+    from talops.workflows import reset as workflow
+
+    chosen = _node(site.cluster, node)
+    hint = f"talops reset --yes --node {node}"
+    return _run(
+        "reset",
+        site,
+        lambda record: workflow.reset(site, record, chosen, force=force, keep_vm=keep_vm),
+        manner,
+        Consent(hint, manner.yes, node, f"removes node {node}"),
+        afterwards(f"talops reset --node {node}", "talops up"),
+    )
+
+
+def recover(
+    site: Site,
+    manner: Manner = ASKING,
+    *,
+    from_snapshot: Path | None = None,
+    from_copy: bool = False,
+    bootstrap_again: str | None = None,
+) -> Run:
+    """`bootstrap_again` is the name of the cluster: it confirms that its etcd is lost."""
+    from talops.stages.restore import recovery_choice
+    from talops.workflows import recover as workflow
+
+    choice = recovery_choice(site.cluster.name, from_snapshot, bootstrap_again, from_copy=from_copy)
+    return _run(
+        "recover",
+        site,
+        lambda record: workflow.recover(site, record, choice),
+        manner,
+        Consent("talops recover --yes", manner.yes),
+        afterwards("talops recover", "talops verify"),
+    )
+
+
+def repair(site: Site, wanted: Repairs) -> Run:
+    """No confirmation: it changes nothing that is in use."""
+    from talops.workflows import repair as workflow
+
+    return _run(
+        "drift --fix",
+        site,
+        lambda record: workflow.repair(site, record, wanted),
+        ASKING,
+        Consent("talops drift --fix", given=True),
+        lambda _: [],
+    )
+
+
+def afterwards(command: str, *then: str) -> Callable[[RunResult], list[str]]:
+    """The next commands: the same one until it succeeds, then those that follow it."""
+    return lambda result: [command, "talops runs log"] if result.exit_code else [*then]
+
+
+def _run(
+    command: str,
+    site: Site,
+    build: BuildStages,
+    manner: Manner,
+    consent: Consent,
+    next_commands: Callable[[RunResult], list[str]],
+    selection: Selection = ALL,
+) -> Run:
+    return Run(
+        command=command,
+        cluster=site.cluster.name,
+        root=site.root,
+        build=build,
+        options=Options(selection, manner.dry_run, manner.max_parallel),
+        consent=consent,
+        inventory=[site.root / "cluster.yaml", site.root / "nodes.yaml"],
+        redact=site.redact,
+        next_commands=next_commands,
+    )
+
+
+def _node(cluster: Cluster, name: str) -> Node:
+    found = next((node for node in cluster.nodes if node.name == name), None)
+    if found is None:
+        raise TalopsError(
+            f"this inventory does not have a node {name}",
+            where="nodes.yaml",
+            hint=f"existing nodes: {', '.join(cluster.node_names)}",
+        )
+    return found
