@@ -19,7 +19,7 @@ def test_check_is_quiet_about_good_files(talops: Talops, dev: Path) -> None:
     done = talops("check", "-C", dev)
     assert (done.code, done.out) == (0, "")
     assert done.err == (
-        "ok: dev, 1 control plane + 2 workers, Talos v1.13.9, Kubernetes v1.36.3, on Proxmox pve\n"
+        "ok: dev, 1 control plane + 2 workers, Talos v1.14.1, Kubernetes v1.36.3, on Proxmox pve\n"
     )
 
 

@@ -49,22 +49,21 @@ def test_new_secrets_are_private_and_never_overwritten(talops: Talops, dev: Path
     path = dev / "talos" / "talsecret.yaml"
     text = path.read_text(encoding="utf-8")
     assert mode(path) == 0o600
-    assert bundles.from_yaml(text, where="x").contract is Contract.V1_13
+    assert bundles.from_yaml(text, where="x").contract is Contract.V1_14
     again = talops("talos", "gen-secrets", "--plain", "-C", dev)
     assert again.code == 1
     assert "never overwritten" in again.err
     assert path.read_text(encoding="utf-8") == text
 
 
-@pytest.fixture
-def newer(dev: Path) -> Path:
-    """The `dev` example on Talos 1.14."""
-    path = dev / "cluster.yaml"
-    text = path.read_text(encoding="utf-8").replace(
-        "talos_version: v1.13.9", "talos_version: v1.14.1"
-    )
-    path.write_text(text, encoding="utf-8")
-    return dev
+def to_version(directory: Path, version: str) -> Path:
+    """The `dev` example on another Talos version, with a Kubernetes that all of them support."""
+    path = directory / "cluster.yaml"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = [line for line in lines if not line.startswith(("talos_version:", "kubernetes_v"))]
+    lines += [f"talos_version: {version}", "kubernetes_version: v1.35.4", ""]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return directory
 
 
 def pinned(directory: Path) -> Contract | None:
@@ -72,17 +71,34 @@ def pinned(directory: Path) -> Contract | None:
     return bundles.from_yaml(path.read_text(encoding="utf-8"), where="x").contract
 
 
-def test_new_secrets_pin_the_contract_of_their_talos(talops: Talops, newer: Path) -> None:
-    """A cluster that begins on Talos 1.14 has contract 1.14."""
-    assert talops("talos", "gen-secrets", "--plain", "-C", newer).code == 0
-    assert pinned(newer) is Contract.V1_14
+@pytest.mark.parametrize(
+    ("version", "contract"),
+    [
+        ("v1.12.4", Contract.V1_12),
+        ("v1.13.9", Contract.V1_13),
+        ("v1.14.1", Contract.V1_14),
+    ],
+)
+def test_an_upgrade_keeps_the_contract_of_the_first_version(
+    talops: Talops, dev: Path, version: str, contract: Contract
+) -> None:
+    """New secrets pin the contract of their Talos; a newer talos_version changes no shape."""
+    to_version(dev, version)
+    assert talops("talos", "gen-secrets", "--plain", "-C", dev).code == 0
+    assert pinned(dev) is contract
+    for later in (version, "v1.14.1"):
+        assert talops("talos", "gen-config", "-C", to_version(dev, later)).code == 0
+        text = (dev / CONFIGS / "dev-cp-1.yaml").read_text(encoding="utf-8")
+        assert ("kind: KubeAPIServerConfig" in text) == (contract is Contract.V1_14)
+        assert ("kind: UnattendedInstallConfig" in text) == (contract is Contract.V1_14)
+    assert pinned(dev) is contract
 
 
-def test_configs_of_contract_1_14(talops: Talops, newer: Path) -> None:
+def test_configs_of_contract_1_14(talops: Talops, dev: Path) -> None:
     """What gen-config writes for a cluster that began on Talos 1.14 is for that version only."""
-    assert talops("talos", "gen-secrets", "--plain", "-C", newer).code == 0
-    assert talops("talos", "gen-config", "-C", newer).code == 0
-    config = newer / CONFIGS / "dev-cp-1.yaml"
+    assert talops("talos", "gen-secrets", "--plain", "-C", dev).code == 0
+    assert talops("talos", "gen-config", "-C", dev).code == 0
+    config = dev / CONFIGS / "dev-cp-1.yaml"
     assert "kind: KubeAPIServerConfig" in config.read_text(encoding="utf-8")
     assert talops("talos", "validate", "--contract", "1.14", config).code == 0
     outcome = talops("talos", "validate", "--contract", "1.13", config)
@@ -91,28 +107,26 @@ def test_configs_of_contract_1_14(talops: Talops, newer: Path) -> None:
 
 
 def test_secrets_of_unknown_origin_need_a_contract(
-    talops: Talops, newer: Path, secrets_text: str, tmp_path: Path
+    talops: Talops, dev: Path, secrets_text: str, tmp_path: Path
 ) -> None:
     """Nothing in a secrets file tells which Talos made it, so the inventory has to."""
     source = tmp_path / "secrets.yaml"
     source.write_text(secrets_text, encoding="utf-8")
-    words = ("talos", "gen-secrets", "--plain", "-C", newer, "--from-secrets", source)
+    words = ("talos", "gen-secrets", "--plain", "-C", dev, "--from-secrets", source)
     outcome = talops(*words)
     assert outcome.code == 4
     assert "talos_contract: v1.13" in outcome.err
-    inventory = newer / "cluster.yaml"
+    inventory = dev / "cluster.yaml"
     text = inventory.read_text(encoding="utf-8") + "\ntalos_contract: v1.13\n"
     inventory.write_text(text, encoding="utf-8")
     assert talops(*words).code == 0
-    assert pinned(newer) is Contract.V1_13
+    assert pinned(dev) is Contract.V1_13
 
 
 def test_a_config_shows_its_contract(talops: Talops, ready: Path) -> None:
     """The old shape, taken over on Talos 1.14, stays the old shape."""
-    assert talops("talos", "gen-config", "-C", ready).code == 0
-    inventory = ready / "cluster.yaml"
-    text = inventory.read_text(encoding="utf-8").replace("v1.13.9", "v1.14.1")
-    inventory.write_text(text, encoding="utf-8")
+    assert talops("talos", "gen-config", "-C", to_version(ready, "v1.13.9")).code == 0
+    to_version(ready, "v1.14.1")
     (ready / "talos" / "talsecret.yaml").unlink()
     config = ready / CONFIGS / "dev-cp-1.yaml"
     assert talops("talos", "gen-secrets", "--plain", "-C", ready, "--from-config", config).code == 0
@@ -304,6 +318,6 @@ def test_encrypted_secrets(
         text=True,
         check=True,
     ).stdout
-    assert bundles.from_yaml(decrypted, where="x").contract is Contract.V1_13
+    assert bundles.from_yaml(decrypted, where="x").contract is Contract.V1_14
     assert talops("talos", "gen-config", "-C", dev).code == 0
     assert talops("talos", "gen-secrets", "-C", dev).code == 1

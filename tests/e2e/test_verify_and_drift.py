@@ -63,7 +63,7 @@ async def _differs_and_is_repaired(lab: Any) -> None:
     drift = await lab.talops("drift", "--layer", "talos", "--layer", "kubernetes", "-o", "json")
     assert drift.code == 2, drift.everything
     layers = {layer["layer"]: layer["differences"] for layer in json.loads(drift.out)["layers"]}
-    assert [d["attribute"] for d in layers["talos"]] == ["machine.nodeLabels"]
+    assert [d["attribute"] for d in layers["talos"]] == ["KubeNodeConfig.labels"]
     assert [d["attribute"] for d in layers["kubernetes"]] == ["label example.com/zone"]
     fixed = await lab.talops("drift", "--fix")
     assert fixed.code == 0, fixed.everything

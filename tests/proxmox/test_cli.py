@@ -191,8 +191,8 @@ def test_templates_from_the_command_line(site: Site) -> None:
     site.change("proxmox_node:", "boot: template\ntemplate_vm_id: 9000\nproxmox_node:")
     code, out, _ = site.talops("host", "check")
     assert code == 4
-    assert "there is no template talos-v1.13.9-base (VM 9000)" in out
-    row = "pve\t9000\ttalos-v1.13.9-base\tTalos v1.13.9 376567988ad3\n"
+    assert "there is no template talos-v1.14.1-base (VM 9000)" in out
+    row = "pve\t9000\ttalos-v1.14.1-base\tTalos v1.14.1 376567988ad3\n"
     for _ in range(2):
         assert site.talops("template", "build")[:2] == (0, row)
     assert site.talops("host", "check")[0] == 0
@@ -200,8 +200,8 @@ def test_templates_from_the_command_line(site: Site) -> None:
     assert [(each["vm_id"], each["ours"], each["linked_clones"]) for each in listed] == [
         (9000, True, [])
     ]
-    code, out, _ = site.talops("template", "remove", "talos-v1.13.9-base")
-    assert (code, out) == (0, "removed talos-v1.13.9-base (VM 9000) from pve\n")
+    code, out, _ = site.talops("template", "remove", "talos-v1.14.1-base")
+    assert (code, out) == (0, "removed talos-v1.14.1-base (VM 9000) from pve\n")
     code, out, err = site.talops("template", "list")
     assert (code, out) == (0, "")
     assert "VM.Audit" in err

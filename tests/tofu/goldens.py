@@ -124,6 +124,6 @@ async def furnish(name: str, world: World) -> None:
         place = "/nodes/pve/storage/local/upload"
         await call(world, "POST", place, data={"content": "iso"}, files=iso)
     if name == "template":
-        vm = {"vmid": "9000", "name": "talos-v1.13.9-base", "scsi0": "local-lvm:10"}
+        vm = {"vmid": "9000", "name": "talos-v1.14.1-base", "scsi0": "local-lvm:10"}
         await call(world, "POST", "/nodes/pve/qemu", data=vm)
         await call(world, "POST", "/nodes/pve/qemu/9000/template")

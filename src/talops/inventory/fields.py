@@ -85,12 +85,12 @@ def _network(value: Any) -> IPv4Network:
 
 
 def _version(value: Any) -> str:
-    text = _text(value, '"v1.13.9"')
+    text = _text(value, '"v1.14.1"')
     if not VERSION.fullmatch(text):
         raise refuse(
             "version",
             f"{text!r} is not a version",
-            "write all three numbers, like v1.13.9",
+            "write all three numbers, like v1.14.1",
         )
     return text if text.startswith("v") else f"v{text}"
 

@@ -61,7 +61,7 @@ class ClusterFile(Section):
     """cluster.yaml"""
 
     cluster_name: DnsLabel | None = Field(None, description="Name of the cluster.")
-    talos_version: Version | None = Field(None, description="Talos release, like v1.13.9.")
+    talos_version: Version | None = Field(None, description="Talos release, like v1.14.1.")
     kubernetes_version: Version | None = Field(None, description="Kubernetes release.")
     talos_contract: Text | None = Field(
         None, description="Config contract, like v1.14; default: pinned when secrets are created."

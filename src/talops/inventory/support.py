@@ -14,8 +14,6 @@ KUBERNETES: dict[int, tuple[int, int]] = {
     13: (31, 36),
     14: (32, 37),
 }
-# The versions that `talops init` writes.
-NEW_CLUSTER_TALOS, NEW_CLUSTER_KUBERNETES = "v1.13.9", "v1.36.3"
 # Talos minor → the oldest Kubernetes minor of its support matrix, if its code accepts older ones.
 OLDEST_TESTED = {14: 33}
 # Releases that no cluster should run, and why.
@@ -24,6 +22,8 @@ WITHDRAWN = {
     "v1.13.3": "it panics on integers in scheduler.config, so no API server starts",
 }
 NEWEST_RELEASE = {13: "v1.13.9", 14: "v1.14.1"}
+# The versions that `talops init` writes.
+NEW_CLUSTER_TALOS, NEW_CLUSTER_KUBERNETES = NEWEST_RELEASE[14], "v1.36.3"
 # The first Talos version with the network documents that talops writes.
 OLDEST_CONFIGURABLE = 12
 CONTRACTS = ("v1.12", "v1.13", "v1.14")

@@ -51,7 +51,7 @@ class LabInventory:
         return f"""\
 # A cluster in the embedded lab: all addresses are on loopback.
 cluster_name: {self.name}
-talos_version: v1.13.9
+talos_version: v1.14.1
 kubernetes_version: v1.36.1
 
 node_cidr: {cidr}

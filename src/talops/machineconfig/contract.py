@@ -9,10 +9,10 @@ from talops.errors import TalopsError
 
 
 def numbers_of(talos_version: str) -> tuple[int, int]:
-    """Major and minor of a version like v1.13.9 or 1.13."""
+    """Major and minor of a version like v1.14.1 or 1.13."""
     match = re.match(r"v?(\d+)\.(\d+)", talos_version)
     if not match:
-        raise TalopsError(f"{talos_version!r} is not a Talos version", hint="write it like v1.13.9")
+        raise TalopsError(f"{talos_version!r} is not a Talos version", hint="write it like v1.14.1")
     return int(match[1]), int(match[2])
 
 

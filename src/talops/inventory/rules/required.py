@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = {
     "cluster_name": "home",
-    "talos_version": "v1.13.9",
+    "talos_version": "v1.14.1",
     "kubernetes_version": "v1.36.3",
     "node_cidr": "10.0.0.0/24",
     "name": "k8s-1",
