@@ -10,7 +10,17 @@ from tests.proxmox.conftest import plan, vm
 
 from talops.proxmox.certificate import Certificate
 from talops.proxmox.check import problems
-from talops.proxmox.facts import Device, Facts, Guest, Host, Interface, PciMapping, Storage, Unread
+from talops.proxmox.facts import (
+    Device,
+    Facts,
+    Guest,
+    Host,
+    Interface,
+    MappedDevice,
+    PciMapping,
+    Storage,
+    Unread,
+)
 from talops.proxmox.provenance import TAG, Provenance
 from talops.proxmox.rights import needs
 from talops.proxmox.wanted import GIB, Wanted, WantedTemplate
@@ -22,7 +32,7 @@ LOCAL = Storage("local", "pve", "dir", frozenset({"iso"}), active=True, shared=F
 THIN = replace(LOCAL, name="local-lvm", type="lvmthin", content=frozenset({"images"}))
 BRIDGE = Interface("vmbr0", "pve", "bridge", active=True, vlan_aware=True, vlans="2-4094")
 HOST = Host("pve", online=True, cores=8, memory=32 * GIB, used_memory=4 * GIB)
-CARD = Device("pve", "0000:01:00.0", "10de:2204", 14, "030000", "RTX 3090")
+CARD = Device("pve", "0000:01:00.0", "10de:2204", 14, "030000", "RTX 3090", "1458:403b")
 SOUND = Device("pve", "0000:01:00.1", "10de:1aef", 14, "040300", "Audio")
 DISK = Device("pve", "0000:02:00.0", "144d:a808", 14, "010802", "NVMe")
 BUS = Device("pve", "0000:00:01.0", "8086:1901", 14, "060400", "PCIe port")
@@ -36,7 +46,8 @@ OURS = Guest(
     tags=frozenset({"demo"}),
     macs=frozenset({"BC:24:11:00:00:01"}),
 )
-MAPPING = PciMapping("gpu0", (("pve", "0000:01:00.0", "10de:2204"),))
+MAPPED = MappedDevice("pve", "0000:01:00.0", "10de:2204", 14, "1458:403b")
+MAPPING = PciMapping("gpu0", (MAPPED,))
 MARK = Provenance("v1.13.9", SCHEMATIC, "nocloud", secureboot=False, source="image")
 BASE = Guest(
     9000,

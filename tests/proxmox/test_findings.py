@@ -23,8 +23,8 @@ from tests.proxmox.healthy import (
 
 from talops.proxmox.check import problems
 from talops.proxmox.check.networks import passes
-from talops.proxmox.facts import Unread
-from talops.proxmox.wanted import GIB, Managed, MappedDevice, Wanted
+from talops.proxmox.facts import MappedDevice, Unread
+from talops.proxmox.wanted import GIB, Managed, Wanted
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_vm_that_an_earlier_run_began_is_ours(name: str) -> None:
 
 def test_what_layer_one_makes_is_not_missing() -> None:
     """Before its first apply there is no such bridge, storage or mapping, and that is right."""
-    device = MappedDevice("pve", "0000:01:00.0", "10de:2204", 14)
+    device = MappedDevice("pve", "0000:01:00.0", "10de:2204", 14, "1458:403b")
     wanted = plan(
         [vm(gpus=("gpu0",), bridge="vmbr7", storage="fast")],
         managed=Managed(

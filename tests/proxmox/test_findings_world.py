@@ -13,6 +13,7 @@ from tests.proxmox.healthy import (
     CLONED,
     DISK,
     GPU,
+    MAPPED,
     MAPPING,
     MARK,
     OTHER,
@@ -26,7 +27,9 @@ from tests.proxmox.healthy import (
 )
 
 from talops.proxmox.facts import Unread
+from talops.proxmox.wanted import Managed
 
+PLANNED = replace(GPU, managed=Managed(mappings={"gpu0": (replace(MAPPED, subsystem_id=""),)}))
 OLD = replace(MARK, version="v1.12.0")
 NETWORK: list[Row] = [
     (P, {"interfaces": ()}, "bridge", "error", "no bridge vmbr0; it has none", "network_bridge"),
@@ -121,11 +124,44 @@ DEVICES: list[Row] = [
     (GPU, {"mappings": ()}, "mapping", "error", "no PCI mapping gpu0", "talops host prepare"),
     (
         GPU,
-        {"mappings": (replace(MAPPING, devices=(("pve2", "0000:01:00.0", ""),)),)},
+        {"mappings": (replace(MAPPING, devices=(replace(MAPPED, node="pve2"),)),)},
         "mapping",
         "error",
         "no device on host pve",
         "another host",
+    ),
+    # What PVE::Mapping::PCI compares before a VM starts; `missing expected property` otherwise.
+    (
+        PLANNED,
+        {"mappings": ()},
+        "mapping",
+        "error",
+        "gpu0 has no subsystem_id for device 0000:01:00.0 of pve, which has subsystem_id 1458:403b",
+        'write subsystem_id: "1458:403b" for this device under hypervisors.pci_mappings',
+    ),
+    (
+        replace(PLANNED, managed=Managed(mappings={"gpu0": (MAPPED,)})),
+        {"devices": (replace(CARD, subsystem_id=""),)},
+        "mapping",
+        "error",
+        "which has no subsystem_id: Proxmox does not start demo-cp-1",
+        "remove subsystem_id",
+    ),
+    (
+        replace(PLANNED, managed=Managed(mappings={"gpu0": (replace(MAPPED, iommu_group=None),)})),
+        {},
+        "mapping",
+        "error",
+        "has no iommu_group",
+        "write iommu_group: 14 ",
+    ),
+    (
+        GPU,
+        {"mappings": (replace(MAPPING, devices=(replace(MAPPED, id="10de:2206"),)),)},
+        "mapping",
+        "error",
+        "gpu0 has id 10de:2206 for device 0000:01:00.0 of pve, which has id 10de:2204",
+        "talops host prepare",
     ),
     (
         GPU,

@@ -176,7 +176,10 @@ class PciDevice(Section):
     path: Gpu = Field(description="PCI address, like 0000:01:00.0.")
     id: Text = Field(description="vendor:device, like 10de:2204.")
     iommu_group: Annotated[int, Field(ge=0)] | None = Field(None, description="IOMMU group.")
-    subsystem_id: Text | None = Field(None, description="Subsystem vendor:device.")
+    subsystem_id: Text | None = Field(
+        None,
+        description="Subsystem vendor:device; required if the device has one (lspci -vnn).",
+    )
 
 
 class PciMapping(Section):

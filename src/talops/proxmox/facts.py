@@ -86,11 +86,24 @@ class Guest:
 
 
 @dataclass(frozen=True)
-class PciMapping:
-    """A PCI mapping: host → paths."""
+class MappedDevice:
+    """One line of a PCI mapping; `path` may name several functions, separated by semicolons."""
 
+    node: str
+    path: str
+    id: str = ""  # vendor:device
+    iommu_group: int | None = None
+    subsystem_id: str = ""
+
+    @property
+    def first_path(self) -> str:
+        return self.path.split(";", maxsplit=1)[0]
+
+
+@dataclass(frozen=True)
+class PciMapping:
     name: str
-    devices: tuple[tuple[str, str, str], ...]  # host, path, vendor:device
+    devices: tuple[MappedDevice, ...]
 
 
 Held: TypeAlias = "Mapping[str, Mapping[str, bool]]"  # path → privilege → also below

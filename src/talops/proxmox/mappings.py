@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.proxmox.facts import PciMapping
+from talops.proxmox.facts import MappedDevice, PciMapping
 from talops.proxmox.properties import parse
 
 if TYPE_CHECKING:
@@ -23,9 +23,16 @@ async def mappings(client: Client) -> tuple[PciMapping, ...]:
     return tuple(sorted(found, key=lambda each: each.name))
 
 
-def _device(text: str) -> tuple[str, str, str]:
+def _device(text: str) -> MappedDevice:
     entry = parse(text, "id")
-    return entry.get("node", ""), entry.get("path", ""), entry.get("id", "")
+    group = entry.get("iommugroup", "")
+    return MappedDevice(
+        node=entry.get("node", ""),
+        path=entry.get("path", ""),
+        id=entry.get("id", ""),
+        iommu_group=int(group) if group.isdigit() else None,
+        subsystem_id=entry.get("subsystem-id", ""),
+    )
 
 
 def entry(device: Device) -> str:

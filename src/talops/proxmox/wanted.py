@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from talops.proxmox.facts import MappedDevice
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -48,15 +52,6 @@ class WantedTemplate:
     version: str
     schematic: str
     bridge: str = ""  # of its network card
-
-
-@dataclass(frozen=True)
-class MappedDevice:
-    node: str
-    path: str
-    id: str = ""
-    iommu_group: int | None = None
-    subsystem_id: str = ""
 
 
 @dataclass(frozen=True)

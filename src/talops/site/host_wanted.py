@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.inventory.resolve import derived_mac
+from talops.proxmox.facts import MappedDevice
 from talops.proxmox.wanted import (
     GIB,
     MIB,
     Managed,
-    MappedDevice,
     Wanted,
     WantedImage,
     WantedTemplate,

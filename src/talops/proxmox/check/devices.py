@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from talops.proxmox.check.problem import HostProblem
-    from talops.proxmox.facts import Device, Facts
+    from talops.proxmox.facts import Device, Facts, MappedDevice
     from talops.proxmox.wanted import Wanted, WantedVm
 
 PCI_BRIDGE = "0604"
@@ -44,14 +44,18 @@ def paths_of(wanted: Wanted, facts: Facts, gpu: str, host: str) -> tuple[str, ..
     """The device's addresses on that host; None: no such mapping, (): no device of this host."""
     if is_address(gpu):
         return (gpu,)
-    planned = wanted.managed.mappings.get(gpu)
-    if planned is not None:
-        return tuple(device.path for device in planned if device.node == host)
-    known = () if isinstance(facts.mappings, Unread) else facts.mappings
-    found = next((mapping for mapping in known if mapping.name == gpu), None)
-    if found is None:
+    mapped = _mapped(wanted, facts, gpu)
+    if mapped is None:
         return None
-    return tuple(path.split(";")[0] for node, path, _ in found.devices if node == host)
+    return tuple(device.first_path for device in mapped if device.node == host)
+
+
+def _mapped(wanted: Wanted, facts: Facts, gpu: str) -> tuple[MappedDevice, ...] | None:
+    """The mapping's lines, as layer 01 will make them or as they are; None: no such mapping."""
+    if gpu in wanted.managed.mappings:
+        return wanted.managed.mappings[gpu]
+    known = () if isinstance(facts.mappings, Unread) else facts.mappings
+    return next((mapping.devices for mapping in known if mapping.name == gpu), None)
 
 
 def _gpu(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str) -> Iterator[HostProblem]:
@@ -74,6 +78,51 @@ def _gpu(wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str) -> Iterator[HostP
     for path in paths:
         yield from _device(facts, vm, path)
         yield from _used(wanted, facts, vm, gpu, path)
+    for line in _mapped(wanted, facts, gpu) or ():
+        if line.node == vm.host:
+            yield from _as_mapped(wanted, facts, vm, gpu, line)
+
+
+def _as_mapped(
+    wanted: Wanted, facts: Facts, vm: WantedVm, gpu: str, line: MappedDevice
+) -> Iterator[HostProblem]:
+    """Proxmox compares all of these before it starts a VM, and refuses on the first difference."""
+    assert not isinstance(facts.devices, Unread)
+    real = next(
+        (d for d in facts.devices if d.host == vm.host and d.path.startswith(line.first_path)), None
+    )
+    if real is None or real.group is None:  # has a finding of its own
+        return
+    for key, said, is_ in (
+        ("id", line.id, real.id),
+        ("iommu_group", line.iommu_group, real.group),
+        ("subsystem_id", line.subsystem_id, real.subsystem_id),
+    ):
+        if said == is_:
+            continue
+        yield problem(
+            "mapping",
+            f"PCI mapping {gpu} has {_told(key, said)} for device {real.path} of {vm.host}, which"
+            f" has {_told(key, is_)}: Proxmox does not start {vm.name} with it",
+            _mend(wanted, gpu, key, is_),
+            vm.where,
+        )
+
+
+def _told(key: str, value: str | int | None) -> str:
+    return f"no {key}" if value in {None, ""} else f"{key} {value}"
+
+
+def _mend(wanted: Wanted, gpu: str, key: str, value: str | int) -> str:
+    if gpu not in wanted.managed.mappings:
+        return (
+            "correct it in Proxmox under Resource Mappings, or delete it there and run: "
+            "talops host prepare"
+        )
+    if value == "":
+        return f"remove {key} from this device under hypervisors.pci_mappings"
+    shown = value if isinstance(value, int) else f'"{value}"'
+    return f"write {key}: {shown} for this device under hypervisors.pci_mappings"
 
 
 def _device(facts: Facts, vm: WantedVm, path: str) -> Iterator[HostProblem]:
