@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.empty_pb2 import Empty
 from grpclib.const import Status
-from grpclib.exceptions import GRPCError, StreamTerminatedError
+from grpclib.exceptions import StreamTerminatedError
+from tests.lab.talos.calls import configured, refusal
 from tests.lab.talos.harness import until
 
 from talops.lab.machine import Disk, Nic, StaticNetwork
@@ -30,27 +30,7 @@ from talops.talos.wire.machine_pb2 import (
 from talops.talos.wire.storage_grpc import StorageServiceStub
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from tests.lab.talos.harness import Lab
-
-
-async def refusal(call: Awaitable[Any]) -> tuple[Status, str]:
-    with pytest.raises(GRPCError) as refused:
-        await call
-    return refused.value.status, refused.value.message or ""
-
-
-async def apply(lab: Lab, name: str, config: bytes, **fields: Any) -> Any:
-    request = ApplyConfigurationRequest(data=config, **fields)
-    reply = await lab.api(name).ApplyConfiguration(request)
-    return reply.messages[0]
-
-
-async def configured(lab: Lab, name: str = "cp-1", **machine: Any) -> None:
-    await lab.start(name)
-    await lab.configure(name, **machine)
-    await lab.up(name)
 
 
 async def test_maintenance_knows_the_machine(lab: Lab) -> None:
@@ -107,16 +87,6 @@ async def test_a_part_of_a_config_is_taken_in_maintenance(lab: Lab) -> None:
     await lab.configure("cp-1")
     await lab.up("cp-1")
     assert lab.node("cp-1").hostname == "cp-1"
-
-
-async def test_a_config_that_reboots_is_the_last_one(lab: Lab) -> None:
-    """Until the node is back it takes no other."""
-    await configured(lab)
-    lab.node("cp-1").reboots_for_config = True
-    request = ApplyConfigurationRequest(data=lab.files.config("controlplane", "cp-1"))
-    status, text = await refusal(lab.api("cp-1").ApplyConfiguration(request))
-    assert status is Status.FAILED_PRECONDITION
-    assert text.startswith("configuration was already applied and node is rebooting")
 
 
 async def test_members_are_waited_for(lab: Lab) -> None:
@@ -176,101 +146,6 @@ async def test_address_by_dhcp_reservation(lab: Lab) -> None:
     (lab.settings.directory / "dhcp.json").write_text(f'{{"BC:24:11:00:00:01": "{lab.network}.1"}}')
     await lab.start("w-1", network=None)
     await until(lambda: lab.maintenance("w-1").Version(Empty()))
-
-
-async def test_config_moves_the_address(lab: Lab) -> None:
-    """The address of the config is used after the apply, chosen by the link's MAC."""
-    link = {
-        "apiVersion": "v1alpha1",
-        "kind": "LinkConfig",
-        "name": "net0",
-        "addresses": [{"address": f"{lab.network}.77/24"}],
-    }
-    alias = {
-        "apiVersion": "v1alpha1",
-        "kind": "LinkAliasConfig",
-        "name": "net0",
-        "selector": {"match": 'mac(link.permanent_addr) == "bc:24:11:00:00:01"'},
-    }
-    await lab.start("cp-1")
-    await lab.configure("cp-1", alias, link)
-    await lab.up("cp-1")
-    assert lab.node("cp-1").addresses == (f"{lab.network}.77", f"{lab.network}.1")
-
-
-async def test_same_config_changes_nothing(lab: Lab) -> None:
-    """A second apply answers without a reboot, and the dry run says so."""
-    await configured(lab)
-    boot, config = lab.node("cp-1").boot_id, lab.files.config("controlplane", "cp-1")
-    answer = await apply(lab, "cp-1", config, mode=ApplyConfigurationRequest.AUTO)
-    assert answer.mode == ApplyConfigurationRequest.NO_REBOOT
-    assert answer.mode_details == "Applied configuration without a reboot"
-    dry = await apply(lab, "cp-1", config, mode=ApplyConfigurationRequest.AUTO, dry_run=True)
-    assert dry.mode_details == (
-        "Dry run summary:\nApplied configuration without a reboot (skipped in dry-run).\n"
-        "Config diff:\n\nNo changes."
-    )
-    assert lab.node("cp-1").boot_id == boot
-
-
-async def test_modes_of_apply(lab: Lab) -> None:
-    """NO_REBOOT refuses what needs one, AUTO reboots, STAGED waits, REBOOT always reboots."""
-    await configured(lab)
-    node, mode = lab.node("cp-1"), ApplyConfigurationRequest
-    harder = lab.files.config("controlplane", "cp-1", files=[{"path": "/var/x"}])
-    request = ApplyConfigurationRequest(data=harder, mode=mode.NO_REBOOT)
-    status, text = await refusal(lab.api("cp-1").ApplyConfiguration(request))
-    assert status is Status.INVALID_ARGUMENT
-    assert text.startswith("this config change can't be applied in immediate mode\ndiff:\n")
-
-    labelled = lab.files.config("controlplane", "cp-1", nodeLabels={"a": "b"})
-    assert (await apply(lab, "cp-1", labelled, mode=mode.AUTO)).mode == mode.NO_REBOOT
-    assert node.config is not None
-    assert node.config.labels == {"a": "b"}
-
-    boot = node.boot_id
-    staged = await apply(lab, "cp-1", harder, mode=mode.STAGED)
-    assert staged.mode_details == "Staged configuration to be applied after the next reboot"
-    assert node.config.labels == {"a": "b"}
-    answer = await apply(lab, "cp-1", harder, mode=mode.AUTO)
-    assert answer.mode == mode.REBOOT
-
-    async def rebooted() -> bool:
-        return node.boot_id != boot and bool(await lab.api("cp-1").Version(Empty()))
-
-    await until(rebooted)
-    assert node.config is not None
-    assert node.config.machine["files"] == [{"path": "/var/x"}]
-
-
-async def test_try_mode_reverts(lab: Lab) -> None:
-    """A config that nobody confirms is gone after its time."""
-    await configured(lab)
-    node, timeout = lab.node("cp-1"), Duration()
-    timeout.FromTimedelta(dt.timedelta(seconds=0.3))
-    tried = lab.files.config("controlplane", "cp-1", nodeLabels={"a": "b"})
-    answer = await apply(
-        lab, "cp-1", tried, mode=ApplyConfigurationRequest.TRY, try_mode_timeout=timeout
-    )
-    assert answer.mode_details.endswith("automatically reverted back in 0.3s")
-
-    async def labels(wanted: dict[str, str]) -> bool:
-        return node.config is not None and node.config.labels == wanted
-
-    assert await labels({"a": "b"})
-    await until(lambda: labels({}))
-    assert node.store.config() == lab.files.config("controlplane", "cp-1")
-
-
-async def test_two_applies_at_once(lab: Lab) -> None:
-    """The second caller is told that another apply is under way."""
-    await configured(lab)
-    request = ApplyConfigurationRequest(data=lab.files.config("controlplane", "cp-1"))
-    async with lab.node("cp-1").applying:
-        assert await refusal(lab.api("cp-1").ApplyConfiguration(request)) == (
-            Status.FAILED_PRECONDITION,
-            "another apply configuration is already in progress",
-        )
 
 
 @pytest.mark.parametrize(

@@ -174,13 +174,10 @@ async def test_whole_cluster(lean_lab: Lab, tmp_path: Path) -> None:
     saved = await first.etcd.snapshot(tmp_path / "etcd.snapshot")
     assert saved.size > 4096
     assert await first.etcd.alarms() == []
-    # Later checks want static pods of every control plane; one API server serves all of them here.
-    async with aclosing(first.cluster.health()) as lines:
-        async for line in lines:
-            if line == "waiting for all nodes to finish boot sequence: OK":
-                break
-        else:
-            pytest.fail("the health check ended before the nodes had booted")
+    health = [line async for line in first.cluster.health()]
+    assert health[-1] == "waiting for all k8s nodes to report schedulable: OK"
+    for step in ("control plane static pods to be running", "control plane components to be ready"):
+        assert f"waiting for all {step}: OK" in health
     made = await first.machine.client_configuration(("os:reader",))
     reader = Credentials(made.ca, made.certificate, made.key)
     assert reader.roles == ("os:reader",)

@@ -238,6 +238,9 @@ def status(directory: LabDirectory = HERE, output: Output = Format.TEXT) -> None
     if output is Format.TEXT:
         for fault in details["faults"]:
             note(f"fault      {fault['id']}: {fault['kind']}, seen {fault['seen']} times")
+        for name, node in details.get("talos", {}).get("nodes", {}).items():
+            if node["kubelet"]:
+                note(f"kubelet    {name} cannot register its Node: {node['kubelet']}")
 
 
 def stop(directory: LabDirectory = HERE) -> None:

@@ -73,4 +73,5 @@ def _summary(node: Node) -> dict[str, Any]:
         "stage": node.status.stage.label,
         "ready": node.status.ready,
         "version": node.version,
+        "kubelet": node.registration.trouble,
     }

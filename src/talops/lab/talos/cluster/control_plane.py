@@ -42,6 +42,8 @@ class ControlPlane:
         self.api_ready = False
         self.member_id = 0
         self._serves = False
+        self._stands_by = False
+        self._showed_pods = False
         self._bootstrap: Bootstrap | None = None
         self._learner: int | None = None
         self._left = False
@@ -49,6 +51,16 @@ class ControlPlane:
     @property
     def etcd_running(self) -> bool:
         return self.etcd is not None and self.etcd.running
+
+    @property
+    def has_pods(self) -> bool:
+        """Whether the static pods run; one that stands by has its own as soon as the API server
+        that serves for all of them is up.
+        """
+        config = self._node.config
+        if config is None or not self._stands_by:
+            return self.api_ready
+        return bool(self._node.fabric.api_servers(config.cluster_id))
 
     @property
     def has_data(self) -> bool:
@@ -141,6 +153,9 @@ class ControlPlane:
 
     async def bring_up_api(self) -> None:
         if self._stand_by():
+            if self.has_pods != self._showed_pods:
+                self._showed_pods = self.has_pods
+                self._node.publish()
             return
         self._binary = await self._node.settings.tools("kube-apiserver")
         self._api = ApiServer(self._api_settings())
@@ -167,7 +182,8 @@ class ControlPlane:
             return False
         others = self._node.fabric.control_planes(config.cluster_id)
         self._serves = not any(o.control_plane.serves for o in others if o is not self._node)
-        return not self._serves
+        self._stands_by = not self._serves
+        return self._stands_by
 
     @property
     def serves(self) -> bool:
@@ -243,7 +259,7 @@ class ControlPlane:
             await self.etcd.close()
             self.etcd = None
         self._learner = self._bootstrap = None
-        self._serves = False
+        self._serves = self._stands_by = self._showed_pods = False
         self.member_id = 0
         self._left = False
         await self._node.fabric.settle_vips()

@@ -18,12 +18,13 @@ _POLL = 0.2
 
 
 class Registration:
-    """`ready` is the last status sent to Kubernetes."""
+    """`ready` is the last status sent to Kubernetes; `trouble` is why none can be sent now."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self.ready = False
         self.renewed = 0.0
+        self.trouble = ""
         self._changed = asyncio.Event()
 
     def config_changed(self) -> None:
@@ -31,19 +32,21 @@ class Registration:
 
     def forget(self) -> None:
         self.ready = False
+        self.trouble = ""
 
     async def run(self, kubelet_start: float) -> None:
-        """Register as soon as Kubernetes answers, then renew the lease."""
+        """Register as soon as Kubernetes answers, then keep the lease. A kubelet never gives up,
+        even if its Node is rejected: `talops lab status` shows why.
+        """
         await asyncio.sleep(kubelet_start)
-        last = ""
         while True:
             try:
                 await self._register()
                 await self._keep()
             except (UnreachableError, NotReadyError, ConflictError) as error:
-                if str(error) != last:
-                    last = str(error)
-                    self._node.journal.log("kubelet", f"cannot reach Kubernetes: {last}")
+                if str(error) != self.trouble:
+                    self.trouble = str(error)
+                    self._node.journal.log("kubelet", f"cannot register: {error}")
                 await asyncio.sleep(_POLL)
 
     async def follow_readiness(self) -> None:
@@ -63,15 +66,16 @@ class Registration:
         reason = "container runtime network not ready: cni plugin not initialized" if never else ""
         await kubelet.register(kubelet.facts, ready=not never, reason=reason)
         assert node.config is not None
-        if node.config.control_plane and node.control_plane.api_ready:
+        if node.config.control_plane and node.control_plane.has_pods:
             await kubelet.mirror_static_pods(node.config.static_pod_images())
         self.ready = not never
         self.renewed = time.monotonic()
+        self.trouble = ""
 
     async def _keep(self) -> None:
         """Renew the lease; end when a change requires a new registration."""
         node = self._node
-        complete = not (node.config and node.config.control_plane) or node.control_plane.api_ready
+        complete = not (node.config and node.config.control_plane) or node.control_plane.has_pods
         while node.faults.never_ready != self.ready:
             self._changed.clear()
             try:
@@ -83,7 +87,7 @@ class Registration:
                     return
                 await Kubelet(api, self._facts()).renew()
                 self.renewed = time.monotonic()
-                if not complete and node.control_plane.api_ready:
+                if not complete and node.control_plane.has_pods:
                     return
             else:
                 return

@@ -78,7 +78,7 @@ def control_plane(node: Node, config: MachineConfig) -> Iterator[Item]:
         yield built(
             kinds.ETCD_MEMBER, "local", "etcd.MemberSpec", {"member_id": text}, {"memberID": text}
         )
-    images = config.static_pod_images() if node.control_plane.api_ready else {}
+    images = config.static_pod_images() if node.control_plane.has_pods else {}
     for component, image in images.items():
         status = _pod_status(node, component, image)
         name = f"kube-system/{component}-{node.hostname}"

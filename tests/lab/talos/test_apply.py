@@ -1,0 +1,122 @@
+"""Later configs: modes of apply, trials, and what a change does to the node."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.empty_pb2 import Empty
+from grpclib.const import Status
+from tests.lab.talos.calls import apply, configured, refusal
+from tests.lab.talos.harness import until
+
+from talops.talos.wire.machine_pb2 import ApplyConfigurationRequest
+
+if TYPE_CHECKING:
+    from tests.lab.talos.harness import Lab
+
+
+async def test_a_config_that_reboots_is_the_last_one(lab: Lab) -> None:
+    """Until the node is back it takes no other."""
+    await configured(lab)
+    lab.node("cp-1").reboots_for_config = True
+    request = ApplyConfigurationRequest(data=lab.files.config("controlplane", "cp-1"))
+    status, text = await refusal(lab.api("cp-1").ApplyConfiguration(request))
+    assert status is Status.FAILED_PRECONDITION
+    assert text.startswith("configuration was already applied and node is rebooting")
+
+
+async def test_config_moves_the_address(lab: Lab) -> None:
+    """The address of the config is used after the apply, chosen by the link's MAC."""
+    link = {
+        "apiVersion": "v1alpha1",
+        "kind": "LinkConfig",
+        "name": "net0",
+        "addresses": [{"address": f"{lab.network}.77/24"}],
+    }
+    alias = {
+        "apiVersion": "v1alpha1",
+        "kind": "LinkAliasConfig",
+        "name": "net0",
+        "selector": {"match": 'mac(link.permanent_addr) == "bc:24:11:00:00:01"'},
+    }
+    await lab.start("cp-1")
+    await lab.configure("cp-1", alias, link)
+    await lab.up("cp-1")
+    assert lab.node("cp-1").addresses == (f"{lab.network}.77", f"{lab.network}.1")
+
+
+async def test_same_config_changes_nothing(lab: Lab) -> None:
+    """A second apply answers without a reboot, and the dry run says so."""
+    await configured(lab)
+    boot, config = lab.node("cp-1").boot_id, lab.files.config("controlplane", "cp-1")
+    answer = await apply(lab, "cp-1", config, mode=ApplyConfigurationRequest.AUTO)
+    assert answer.mode == ApplyConfigurationRequest.NO_REBOOT
+    assert answer.mode_details == "Applied configuration without a reboot"
+    dry = await apply(lab, "cp-1", config, mode=ApplyConfigurationRequest.AUTO, dry_run=True)
+    assert dry.mode_details == (
+        "Dry run summary:\nApplied configuration without a reboot (skipped in dry-run).\n"
+        "Config diff:\n\nNo changes."
+    )
+    assert lab.node("cp-1").boot_id == boot
+
+
+async def test_modes_of_apply(lab: Lab) -> None:
+    """NO_REBOOT refuses what needs one, AUTO reboots, STAGED waits, REBOOT always reboots."""
+    await configured(lab)
+    node, mode = lab.node("cp-1"), ApplyConfigurationRequest
+    harder = lab.files.config("controlplane", "cp-1", files=[{"path": "/var/x"}])
+    request = ApplyConfigurationRequest(data=harder, mode=mode.NO_REBOOT)
+    status, text = await refusal(lab.api("cp-1").ApplyConfiguration(request))
+    assert status is Status.INVALID_ARGUMENT
+    assert text.startswith("this config change can't be applied in immediate mode\ndiff:\n")
+
+    labelled = lab.files.config("controlplane", "cp-1", nodeLabels={"a": "b"})
+    assert (await apply(lab, "cp-1", labelled, mode=mode.AUTO)).mode == mode.NO_REBOOT
+    assert node.config is not None
+    assert node.config.labels == {"a": "b"}
+
+    boot = node.boot_id
+    staged = await apply(lab, "cp-1", harder, mode=mode.STAGED)
+    assert staged.mode_details == "Staged configuration to be applied after the next reboot"
+    assert node.config.labels == {"a": "b"}
+    answer = await apply(lab, "cp-1", harder, mode=mode.AUTO)
+    assert answer.mode == mode.REBOOT
+
+    async def rebooted() -> bool:
+        return node.boot_id != boot and bool(await lab.api("cp-1").Version(Empty()))
+
+    await until(rebooted)
+    assert node.config is not None
+    assert node.config.machine["files"] == [{"path": "/var/x"}]
+
+
+async def test_try_mode_reverts(lab: Lab) -> None:
+    """A config that nobody confirms is gone after its time."""
+    await configured(lab)
+    node, timeout = lab.node("cp-1"), Duration()
+    timeout.FromTimedelta(dt.timedelta(seconds=0.3))
+    tried = lab.files.config("controlplane", "cp-1", nodeLabels={"a": "b"})
+    answer = await apply(
+        lab, "cp-1", tried, mode=ApplyConfigurationRequest.TRY, try_mode_timeout=timeout
+    )
+    assert answer.mode_details.endswith("automatically reverted back in 0.3s")
+
+    async def labels(wanted: dict[str, str]) -> bool:
+        return node.config is not None and node.config.labels == wanted
+
+    assert await labels({"a": "b"})
+    await until(lambda: labels({}))
+    assert node.store.config() == lab.files.config("controlplane", "cp-1")
+
+
+async def test_two_applies_at_once(lab: Lab) -> None:
+    """The second caller is told that another apply is under way."""
+    await configured(lab)
+    request = ApplyConfigurationRequest(data=lab.files.config("controlplane", "cp-1"))
+    async with lab.node("cp-1").applying:
+        assert await refusal(lab.api("cp-1").ApplyConfiguration(request)) == (
+            Status.FAILED_PRECONDITION,
+            "another apply configuration is already in progress",
+        )
