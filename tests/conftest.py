@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.oracle.asking import Oracle
 
-pytest_plugins = ["tests.examples"]
+pytest_plugins = ["tests.balance", "tests.examples"]
 SEED = "SEED"
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("talops", deadline=None)
@@ -40,11 +40,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     return f"seed: {os.environ[SEED]} (repeat with {SEED}={os.environ[SEED]})"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests begin first, so that none is left alone at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture
