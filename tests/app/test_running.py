@@ -192,7 +192,7 @@ def test_every_problem_is_there_to_be_shown(
     """A face decides how; the error counts them."""
     root = directory("dev")
     text = (root / "cluster.yaml").read_text(encoding="utf-8")
-    (root / "cluster.yaml").write_text(text.replace("v1.13.9", "1.x"), encoding="utf-8")
+    (root / "cluster.yaml").write_text(text.replace("v1.14.1", "1.x"), encoding="utf-8")
     with pytest.raises(WrongInventoryError, match="the inventory has") as refused:
         closed_site(root, environment)
     assert refused.value.problems

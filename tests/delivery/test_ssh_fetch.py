@@ -62,7 +62,7 @@ async def test_a_deploy_key_opens_the_repository(tmp_path: Path) -> None:
         other_host = GitAccess(server.url, "main", key=key, known_hosts=foreign, path=path)
         await refused(other_host, DeniedError, "Host key verification failed")
         branch = GitAccess(server.url, "gone", key=key, known_hosts=hosts, path=path)
-        await refused(branch, TalopsError, "no branch gone: it has main")
+        await refused(branch, TalopsError, "no branch gone: existing branches: main")
 
 
 async def refused(access: GitAccess, kind: type[TalopsError], words: str) -> None:

@@ -133,7 +133,7 @@ async def _dead_nodes(lab: Any) -> None:
         await lab.proxmox("POST", f"nodes/pve/qemu/{vm_id}/status/stop")
     gone = await _fine(lab, "down", "--yes", "--cluster", "e2e", "--force", "--keep-state")
     assert lab.vms() == {}
-    assert "left: state 02-platforms-e2e at" in gone.everything
+    assert "leftover: state 02-platforms-e2e at" in gone.everything
 
 
 def _kube(lab: Any) -> KubeClient:

@@ -269,3 +269,23 @@ def test_a_protected_node_restarts() -> None:
     found = judged({"changes": [change], "attached": "same"})
     assert refusals(found, Policy(protected=frozenset({"w-1"}))) == []
     assert vm("w-1")["cpu"] != change["after"]
+
+
+def test_what_the_provider_computes_is_not_lost() -> None:
+    """bpg/proxmox plans the port and tag of a VLAN again with every change of its comment."""
+    kind, before = "proxmox_network_linux_vlan", {"interface": "vmbr1", "vlan": 20, "comment": "a"}
+    change = {
+        "actions": ["update"],
+        "before": before,
+        "after": {"comment": "b"},
+        "after_unknown": {"interface": True, "vlan": True},
+    }
+    entry = {"address": f"{kind}.this", "mode": "managed", "type": kind, "change": change}
+    (judged,) = judge(read_plan({"format_version": "1.2", "resource_changes": [entry]}), {})
+    assert str(judged.effect) == "online"
+
+
+def test_a_mac_in_another_case_is_the_same_mac() -> None:
+    """The card is plugged again, in order, but the node keeps its link."""
+    found = nics({**NIC, "mac_address": str(NIC["mac_address"]).lower()})
+    assert {str(change.effect) for change in found} == {"restarts"}

@@ -45,7 +45,7 @@ async def test_the_emptied_state_goes(tmp_path: Path, tool: Callable[[str], Path
     """With the layer; or as a change of its own, where an earlier run left it."""
     place = Place(tmp_path, tool("tofu"))
     kept = stage(place, keep_state=True)
-    with pytest.raises(TalopsError, match="still lists 1 resources"):
+    with pytest.raises(TalopsError, match="still lists 1 resource:"):
         await kept.verify(Seen(Facts({})))
     assert "terraform.tfstate" in states(place), "a proof removes nothing"
     assert await done(kept) == ["destroy"]

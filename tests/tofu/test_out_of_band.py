@@ -14,7 +14,7 @@ from tests.tofu.site import small_site
 
 from talops.lab.proxmox.storage.volumes import Volume
 from talops.lab.spec import HypervisorSpec, LabSpec, NodeSpec
-from talops.tofu.policy import RefusedError
+from talops.tofu.policy import Policy, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 Config = dict[str, Any]
-NOTHING, ONLINE, RESTARTS = "", "online", "restarts"
+NOTHING, ONLINE, RESTARTS, DISCONNECTS = "", "online", "restarts", "disconnects"
 
 
 def put(**values: Any) -> Callable[[Config], Config]:
@@ -88,11 +88,15 @@ ROWS: dict[str, tuple[Callable[[Config], Config], str, str]] = {
     "disk size in MiB": (edit("scsi0", "size=32G", "size=32769M"), NOTHING, ""),
     "MAC in lower case": (
         lambda c: {**c, "net0": c["net0"].lower()},
-        ONLINE,
+        RESTARTS,
         "network_device",
     ),
     "firewall not named": (edit("net0", "firewall=0,", ""), NOTHING, ""),
-    "another NIC": (put(net1="virtio=BC:24:11:00:00:99,bridge=vmbr0"), ONLINE, "network_device"),
+    "another NIC": (
+        put(net1="virtio=BC:24:11:00:00:99,bridge=vmbr0"),
+        DISCONNECTS,
+        "network_device",
+    ),
     "serial gone": (drop("serial0"), RESTARTS, "serial_device"),
     "vga added": (put(vga="std"), NOTHING, ""),
     "hotplug set": (put(hotplug="disk,network,usb"), NOTHING, ""),
@@ -119,7 +123,11 @@ async def test_every_change_is_seen_and_repaired(
             for name, judged in (await site.judged()).items()
         }
         assert seen == _expected()
-        await site.apply()
+        with pytest.raises(RefusedError, match="disconnects it") as caught:
+            await site.apply()
+        card = worker("another NIC")
+        assert caught.value.hint == f"to allow this: --allow-disconnect {card}"
+        await site.apply(Policy(allow_disconnect=frozenset({card})))
         assert await site.judged() == {}
         vms = site.home.vms
         assert set(vms) == set(wanted)

@@ -169,7 +169,7 @@ def _update(change: Change) -> tuple[Effect, tuple[Cause, ...]]:
     """For a VM, the strongest effect of its attributes; other guests are assumed to restart."""
     usual = Effect.RESTARTS if change.type in GUESTS else Effect.ONLINE
     if change.type.startswith(HOST_NETWORKS):
-        usual = host_network(change.before, change.after)
+        usual = host_network(change.before, _with_computed(change))
     causes = tuple(
         Cause(
             d.attribute,
@@ -182,6 +182,13 @@ def _update(change: Change) -> tuple[Effect, tuple[Cause, ...]]:
     causes = tuple(cause for cause in causes if cause.effect is not Effect.NOTHING)
     # The effect of an update without a visible difference is unknown.
     return max((cause.effect for cause in causes), default=usual), causes
+
+
+def _with_computed(change: Change) -> dict[str, Any]:
+    """What will be, as far as it is known: an attribute that the provider computes is not lost."""
+    unknown = change.unknown if isinstance(change.unknown, dict) else {}
+    kept = {key: change.before[key] for key in unknown if change.before.get(key)}
+    return {**kept, **change.after}
 
 
 def _touches_disks(change: Change, effect: Effect, causes: tuple[Cause, ...]) -> bool:

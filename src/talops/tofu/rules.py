@@ -131,7 +131,10 @@ def _nic(difference: Difference, _before: dict[str, Any], _after: dict[str, Any]
     """
     leaf = difference.path[-1]
     if leaf in {"network_device", "mac_address"}:
-        return Effect.DISCONNECTS if difference.before else Effect.RESTARTS
+        # Proxmox plugs the card again even if only the case of its MAC changes.
+        same = str(difference.before).upper() == str(difference.after).upper()
+        lost = difference.before and not same
+        return Effect.DISCONNECTS if lost else Effect.RESTARTS
     unplugged = {"enabled": False, "disconnected": True}
     if leaf in unplugged and difference.after is unplugged[leaf]:
         return Effect.DISCONNECTS

@@ -60,7 +60,7 @@ async def _other_branch(scene: Scene) -> None:
     """Those that are there are named."""
     scene.write_inventory("repository_branch: production\n")
     error = await refused(scene)
-    assert "no branch production: it has main" in error.what
+    assert "no branch production: existing branches: main" in error.what
     assert error.hint
     assert "HEAD:production" in error.hint
     scene.write_inventory()
