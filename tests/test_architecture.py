@@ -50,7 +50,11 @@ ALLOWED: dict[str, set[str]] = {
     "delivery": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
     "adoption": FOUNDATION | PURE | CLIENTS,
     "checks": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "delivery"},
-    "stages": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "delivery", "adoption", "checks"},
+    "rolls": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
+    "stages": FOUNDATION
+    | PURE
+    | CLIENTS
+    | {"pipeline", "site", "delivery", "adoption", "checks", "rolls"},
     "views": FOUNDATION | {"pipeline", "inventory"},
     "lab": FOUNDATION | WIRE,
 }
@@ -304,7 +308,7 @@ def test_what_a_proof_may_not_do(body: str) -> None:
     assert contracts.effects(stage) != []
 
 
-DECIDING = parsed("stages", "site", "workflows", "checks", "delivery", "adoption", "app")
+DECIDING = parsed("stages", "site", "workflows", "checks", "delivery", "adoption", "app", "rolls")
 TEXTS = frozenset({"detail", "reason", "what", "hint", "actual"})
 
 

@@ -243,6 +243,32 @@ async def test_a_drain_waits_for_the_budget() -> None:
     assert reasons == ["later budget web needs 2 healthy pods and has 2"] * 2
 
 
+async def test_a_drain_names_every_pod_that_stays() -> None:
+    """It ends after one time limit for all of them, and no eviction goes on in the background."""
+    tries = 0
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        nonlocal tries
+        if request.method == "POST":
+            tries += 1
+            return status(429, "no") if "/p/" in request.url.path else httpx.Response(201, json={})
+        if request.url.path.endswith("/pods"):
+            items = [pod("p"), pod("q")]
+            return httpx.Response(200, json={"metadata": {}, "items": items})
+        if request.method == "GET":
+            return httpx.Response(200, json=pod("q"))
+        return httpx.Response(200, json={})
+
+    async with client(serve) as kube:
+        with pytest.raises(WaitTimeoutError) as refused:
+            await drain(kube, "node1", DrainOptions(timeout=0.05, interval=0.01))
+        after = tries
+        assert "eviction of Pod n/p; last reason: no" in refused.value.what
+        assert "deletion of Pod n/q; last reason: still exists" in refused.value.what
+        assert refused.value.where == "node node1"
+    assert tries == after
+
+
 async def test_a_refused_drain_touches_nothing() -> None:
     """A pod that nobody would start again stops the drain before the node is cordoned."""
     methods: list[str] = []

@@ -13,7 +13,7 @@ from talops.pipeline import planning
 from talops.pipeline.later import Later
 from talops.pipeline.result import StageStatus
 from talops.pipeline.runner import run_stages
-from talops.pipeline.stage import Change, Seen, Stage
+from talops.pipeline.stage import Batch, Change, Seen, Stage
 
 if TYPE_CHECKING:
     from talops.pipeline.stage import AnyStage
@@ -115,6 +115,7 @@ async def test_made_once_and_like_the_stage_itself() -> None:
     await stage.observe()
     assert (stage.independent, stage.patience, stage.proven_by_look) == (True, 0.25, True)
     assert stage.plan(None) == []
+    assert stage.batches([], 3) == [Batch((), 3)]
     await stage.verify(Seen(None))
     assert told == ["a is loaded", "a looks", "a verifies"]
 

@@ -19,9 +19,11 @@ from talops.events import Event, StageFinished, StagePlanned, StepStarted
 from talops.pipeline.result import RunResult, RunStatus, StageStatus
 from talops.pipeline.runner import Options, run_stages
 from talops.pipeline.selection import Selection
-from talops.pipeline.stage import Absent, Change, Seen, Stage
+from talops.pipeline.stage import Absent, Batch, Change, Seen, Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from talops.pipeline.interrupt import Interruption
     from talops.pipeline.planning import Plan
 
@@ -218,6 +220,27 @@ async def test_independent_changes_run_side_by_side() -> None:
     assert stage.widest == 3
     assert {"a", "c"} <= world
     assert result.status == RunStatus.FAILED
+
+
+class Batched(Fake):
+    """One change alone, then all others together."""
+
+    def batches(self, changes: Sequence[Change], at_most: int) -> list[Batch]:
+        return [Batch((changes[0],)), Batch(tuple(changes[1:]), at_most)]
+
+
+async def test_batches_wait_for_each_other() -> None:
+    """The first one is finished before the others begin, and its failure keeps them from it."""
+    world: World = set()
+    stage = Batched("roll", world, tuple("abcd"))
+    result, _ = await go([stage], Options(max_parallel=2))
+    assert stage.widest == 2
+    assert result.stages[0].changes[0] == "create a"
+    failing = Batched("roll", set(), tuple("abcd"), fails_on={"a": DeniedError("no")})
+    result, _ = await go([failing], Options(max_parallel=3))
+    assert result.status == RunStatus.FAILED
+    assert failing.world == set()
+    assert failing.widest == 1
 
 
 async def test_a_bug_is_no_result() -> None:

@@ -33,11 +33,11 @@ def test_dialects(release: tuple[int, int], dialect: Dialect) -> None:
 
 
 async def test_upgrade_legacy(talos: Talos, node: FakeNode) -> None:
-    """The old call keeps the data partition."""
+    """`preserve` would only skip the node's own check of etcd."""
     node.on("Upgrade", pb.UpgradeResponse(messages=[pb.Upgrade(ack="ok", actor_id="a")]))
     assert await talos.upgrade.legacy("factory/installer:v1.12.4", stage=True) == "a"
     (request,) = node.requests("Upgrade")
-    assert (request.preserve, request.stage, request.force) == (True, True, False)
+    assert (request.preserve, request.stage, request.force) == (False, True, False)
 
 
 def lifecycle(text: str = "", code: int | None = None) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from talops.errors import ConflictError, NotReadyError
+from talops.errors import ConflictError, NotReadyError, WaitTimeoutError
 from talops.kube.answers import NotFoundError
 from talops.kube.objects import Object, Ref
 from talops.kube.waits import wait_gone
@@ -22,6 +23,7 @@ MIRROR = "kubernetes.io/config.mirror"
 
 @dataclass(frozen=True)
 class DrainOptions:
+    # For all pods together, from the first eviction to the last deletion.
     timeout: float = 300.0
     # Also evict pods without a controller.
     delete_unmanaged: bool = False
@@ -71,8 +73,26 @@ async def drain(
     await _plan(client, node, options)
     await cordon(client, node)
     plan = await _plan(client, node, options)
-    await asyncio.gather(*(_evict(client, pod, options, report) for pod in plan.evict))
+    until = time.monotonic() + options.timeout
+    evictions = (_evict(client, pod, options, until, report) for pod in plan.evict)
+    # All of them end before this does, and the error names every pod that stays.
+    outcomes = await asyncio.gather(*evictions, return_exceptions=True)
+    _raise_all(node, [outcome for outcome in outcomes if outcome is not None], options)
     return plan
+
+
+def _raise_all(node: str, failures: list[BaseException], options: DrainOptions) -> None:
+    for failure in failures:
+        if not isinstance(failure, WaitTimeoutError):
+            raise failure
+    timeouts = [failure for failure in failures if isinstance(failure, WaitTimeoutError)]
+    if timeouts:
+        reasons = "; ".join(sorted(failure.what for failure in timeouts))
+        raise WaitTimeoutError(
+            f"not drained within {options.timeout:.0f} s: {reasons}",
+            where=f"node {node}",
+            hint=timeouts[0].hint,
+        )
 
 
 async def _plan(client: KubeClient, node: str, options: DrainOptions) -> DrainPlan:
@@ -89,7 +109,11 @@ async def _plan(client: KubeClient, node: str, options: DrainOptions) -> DrainPl
 
 
 async def _evict(
-    client: KubeClient, pod: Object, options: DrainOptions, report: Callable[[Waiting], None]
+    client: KubeClient,
+    pod: Object,
+    options: DrainOptions,
+    until: float,
+    report: Callable[[Waiting], None],
 ) -> None:
     ref, uid = Ref.of(pod), pod["metadata"]["uid"]
 
@@ -105,14 +129,13 @@ async def _evict(
     await wait_for(
         f"eviction of {ref}",
         probe,
-        timeout=options.timeout,
+        timeout=max(0.0, until - time.monotonic()),
         interval=options.interval,
         report=report,
         hint=f"kubectl get poddisruptionbudgets -n {ref.namespace}",
     )
-    await wait_gone(
-        client, ref, timeout=options.timeout, uid=uid, interval=options.interval, report=report
-    )
+    left = max(0.0, until - time.monotonic())
+    await wait_gone(client, ref, timeout=left, uid=uid, interval=options.interval, report=report)
 
 
 def _eviction(pod: Object) -> Object:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from talops.pipeline.stage import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from talops.pipeline.stage import Absent, AnyStage, Change, Seen
+    from talops.pipeline.stage import Absent, AnyStage, Batch, Change, Seen
 
 
 class Later(Stage[Any, Any]):
@@ -37,6 +37,9 @@ class Later(Stage[Any, Any]):
 
     def plan(self, facts: Any) -> list[Change]:
         return self._stage.plan(facts)
+
+    def batches(self, changes: Sequence[Change], at_most: int) -> list[Batch]:
+        return self._stage.batches(changes, at_most)
 
     async def apply(self, change: Change) -> None:
         await self._stage.apply(change)

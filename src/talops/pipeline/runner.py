@@ -28,7 +28,7 @@ from talops.pipeline.stage import Seen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.pipeline.stage import AnyStage, Change
+    from talops.pipeline.stage import AnyStage, Batch, Change
 
 Confirm = Callable[[Plan], Awaitable[bool]]
 
@@ -161,7 +161,8 @@ class _Executor:
             plan = await self.interruption.step(look_again(stage, self.emit), atomic=False)
         if plan.changes:
             self.emit(StepStarted(stage.name, "apply"))
-            await self._apply_all(stage, plan.changes, done)
+            for batch in stage.batches(plan.changes, self.options.max_parallel):
+                await self._apply_all(stage, batch, done)
         elif stage.proven_by_look:
             return  # its `verify` would only observe again, and the plan is already empty
         self.emit(StepStarted(stage.name, "verify"))
@@ -169,10 +170,8 @@ class _Executor:
         await self.interruption.step(stage.verify(seen), atomic=False)
         await self.interruption.step(stage.conclude(seen), atomic=True)
 
-    async def _apply_all(
-        self, stage: AnyStage, changes: tuple[Change, ...], done: list[Change]
-    ) -> None:
-        queue = deque(changes)
+    async def _apply_all(self, stage: AnyStage, batch: Batch, done: list[Change]) -> None:
+        queue = deque(batch.changes)
 
         async def work() -> None:
             try:
@@ -184,10 +183,9 @@ class _Executor:
                 queue.clear()
                 raise
 
-        width = self.options.max_parallel if stage.independent else 1
         # Started changes are finished even when another change fails; no new change is started.
         outcomes = await asyncio.gather(
-            *(work() for _ in range(max(1, width))), return_exceptions=True
+            *(work() for _ in range(max(1, batch.width))), return_exceptions=True
         )
         self._raise_first([o for o in outcomes if isinstance(o, BaseException)])
 

@@ -10,6 +10,7 @@ from talops.events import Emit, Event, Log, NodeStatus, Note, WaitProgress
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Sequence
 
     from talops.waiting import Waiting
 
@@ -39,6 +40,14 @@ class Absent:
 
     depends_on: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Changes of which `width` are applied in parallel; the next batch waits for all of them."""
+
+    changes: tuple[Change, ...]
+    width: int = 1
 
 
 FactsT = TypeVar("FactsT")
@@ -76,6 +85,10 @@ class Stage(Protocol[FactsT, ChangeT]):
     def plan(self, facts: FactsT) -> list[ChangeT]:
         """Compute the changes from the facts alone; pure, [] means up to date."""
         ...
+
+    def batches(self, changes: Sequence[ChangeT], at_most: int) -> list[Batch]:
+        """In which order changes are applied, and how many in parallel; pure."""
+        return [Batch(tuple(changes), at_most if self.independent else 1)]
 
     async def apply(self, change: ChangeT) -> None:
         """Apply one change; safe to repeat."""

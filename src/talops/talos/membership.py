@@ -27,6 +27,7 @@ class Etcd:
 
     `troubled` members answered and are not healthy; `unread` ones gave no answer, so they may be
     either. `founded`: etcd was bootstrapped on one of the control planes, as far as can be known.
+    `leader`: the member that leads, if the answers name one.
     """
 
     members: Mapping[str, int]
@@ -34,6 +35,7 @@ class Etcd:
     unread: Mapping[str, str]
     troubled: Mapping[str, str] = field(default_factory=dict)
     founded: bool = True
+    leader: str = ""
 
     @property
     def sick(self) -> frozenset[str]:
@@ -120,7 +122,13 @@ async def survey(planes: Mapping[str, Talos], connect: Connect) -> Etcd:
         unread={n: a.error for n, a in answers.items() if a.error and n not in waiting},
         troubled={n: a.trouble for n, a in answers.items() if a.trouble},
         founded=bool(longest) or await _founded(planes.values()),
+        leader=_leader(longest, answers.values()),
     )
+
+
+def _leader(members: Collection[EtcdMember], answers: Collection[_Answer]) -> str:
+    leading = {found.status.leader for found in answers if found.status}
+    return next((member_name(m) for m in members if m.id in leading), "")
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,12 @@ class UpgradeCalls:
         self._images = ImageServiceStub(caller.link)
 
     async def legacy(self, image: str, *, stage: bool = False, force: bool = False) -> str:
-        """Upgrade and reboot in one call; returns the action's id. Keeps the data partition."""
-        request = machine_pb2.UpgradeRequest(image=image, preserve=True, stage=stage, force=force)
+        """Upgrade and reboot in one call; returns the action's id.
+
+        Talos has kept the data partition in every upgrade since 1.8; all that `preserve` still does
+        is to skip the node's own check of etcd, so it is never set.
+        """
+        request = machine_pb2.UpgradeRequest(image=image, stage=stage, force=force)
         # The node pulls the image before it answers.
         got = await self._caller.one(self._machine.Upgrade, request, timeout=PULL_TIMEOUT)
         return str(got.actor_id)

@@ -1,0 +1,1 @@
+"""One node after the other: the only way in which talops stops a node of a running cluster."""

@@ -1,0 +1,207 @@
+"""Conditions that must hold before the first node of a roll, between nodes and after the last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from talops.errors import TalopsError
+from talops.kube.conditions import condition
+from talops.kube.discovery import UnknownKindError
+from talops.site.etcd_guard import look_at_etcd
+from talops.waiting import NotYet, Ready, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from talops.inventory.model import Node
+    from talops.kube.objects import Object
+    from talops.rolls.reach import KubeReach
+    from talops.site.fleet import Fleet
+    from talops.waiting import Waiting
+
+FLUX = (
+    ("kustomize.toolkit.fluxcd.io/v1", "Kustomization"),
+    ("helm.toolkit.fluxcd.io/v2", "HelmRelease"),
+)
+
+
+@dataclass(frozen=True)
+class Absence:
+    """`away`: out of service by this roll. `sick`: not healthy before it, and not rolled yet."""
+
+    away: frozenset[str] = frozenset()
+    sick: frozenset[str] = frozenset()
+
+    @property
+    def excused(self) -> frozenset[str]:
+        return self.away | self.sick
+
+
+class Gate(Protocol):
+    """A named condition. `remember` is called once, before the first node."""
+
+    name: str
+
+    async def remember(self) -> None:
+        """Keep what was wrong before the roll: it is not the fault of the roll."""
+        return
+
+    async def closed(self, absence: Absence) -> str:
+        """Why no other node may be taken out of service; empty if one may."""
+        ...
+
+
+class EtcdGate(Gate):
+    name = "etcd"
+
+    def __init__(self, fleet: Fleet, planes: Sequence[Node], allowed: frozenset[str]) -> None:
+        self._fleet = fleet
+        self._planes = planes
+        self._allowed = allowed
+
+    async def closed(self, absence: Absence) -> str:
+        found = await look_at_etcd(self._fleet, self._planes)
+        if not found.members:
+            return f"etcd cannot be asked: {found.why(found.unread)}" if found.founded else ""
+        sick = found.sick - absence.excused - self._allowed
+        return f"not healthy: {found.why(sick)}" if sick else ""
+
+
+class NodesGate(Gate):
+    """All nodes of the inventory that Kubernetes knows are Ready."""
+
+    name = "nodes"
+
+    def __init__(self, reach: KubeReach, names: Sequence[str]) -> None:
+        self._reach = reach
+        self._names = names
+
+    async def closed(self, absence: Absence) -> str:
+        nodes = await self._reach.nodes()
+        wrong = [
+            f"{name} ({reason})"
+            for name in self._names
+            if name in nodes and name not in absence.excused
+            if (reason := condition(nodes[name], "Ready"))
+        ]
+        return f"not Ready: {', '.join(wrong)}" if wrong else ""
+
+
+class PodsGate(Gate):
+    """No workload has more pods that wait for a node than before the roll."""
+
+    name = "pods"
+
+    def __init__(self, reach: KubeReach) -> None:
+        self._reach = reach
+        self._before: Counter[str] = Counter()
+
+    async def remember(self) -> None:
+        self._before = await self._waiting()
+
+    async def closed(self, absence: Absence) -> str:
+        more = await self._waiting() - self._before
+        if not more or absence.away:
+            return ""  # while a node is away, its pods may have to wait for it
+        return f"pods wait for a node: {', '.join(sorted(more))}"
+
+    async def _waiting(self) -> Counter[str]:
+        async with self._reach.open() as client:
+            pods = await client.list_all("v1", "Pod", fields="status.phase=Pending")
+        return Counter(workload_of(pod) for pod in pods if not pod["spec"].get("nodeName"))
+
+
+class FluxGate(Gate):
+    """What Flux had reconciled before the roll is reconciled still."""
+
+    name = "flux"
+
+    def __init__(self, reach: KubeReach) -> None:
+        self._reach = reach
+        self._before: frozenset[str] = frozenset()
+
+    async def remember(self) -> None:
+        self._before = frozenset(await self._broken())
+
+    async def closed(self, absence: Absence) -> str:
+        new = sorted(set(await self._broken()) - self._before)
+        return f"not ready: {', '.join(new)}" if new and not absence.away else ""
+
+    async def _broken(self) -> list[str]:
+        found = []
+        async with self._reach.open() as client:
+            for version, kind in FLUX:
+                try:
+                    listed = await client.list_all(version, kind)
+                except UnknownKindError:
+                    continue  # Flux is not installed
+                found += [_name(obj) for obj in listed if _fails(obj)]
+        return found
+
+
+class Gates:
+    """All gates of a roll; `pass_all` returns when none is closed."""
+
+    def __init__(
+        self,
+        gates: Sequence[Gate],
+        limit: float,
+        interval: float,
+        report: Callable[[Waiting], None],
+    ) -> None:
+        self._gates = gates
+        self._limit = limit
+        self._interval = interval
+        self._report = report
+        self._remembering = asyncio.Lock()
+        self._remembered = False
+
+    async def pass_all(self, absence: Absence) -> None:
+        async with self._remembering:
+            if not self._remembered:
+                for gate in self._gates:
+                    await gate.remember()
+                self._remembered = True
+
+        async def probe() -> Ready[None] | NotYet:
+            reasons = await asyncio.gather(*(_ask(gate, absence) for gate in self._gates))
+            closed = [reason for reason in reasons if reason]
+            return NotYet("; ".join(closed)) if closed else Ready(None)
+
+        await wait_for(
+            "the gates of the roll",
+            probe,
+            timeout=self._limit,
+            interval=self._interval,
+            report=self._report,
+            hint="correct what the gate names, then: talops up",
+        )
+
+
+async def _ask(gate: Gate, absence: Absence) -> str:
+    """A gate that cannot be asked is closed: no answer is not a yes."""
+    try:
+        reason = await gate.closed(absence)
+    except TalopsError as error:
+        reason = str(error)
+    return f"{gate.name}: {reason}" if reason else ""
+
+
+def workload_of(pod: Object) -> str:
+    """The pod's controller; pods of one controller have other names after each eviction."""
+    meta = pod["metadata"]
+    owner = next((o for o in meta.get("ownerReferences") or [] if o.get("controller")), None)
+    return f"{meta['namespace']}/{owner['kind']}/{owner['name']}" if owner else _name(pod)
+
+
+def _name(obj: Object) -> str:
+    meta = obj["metadata"]
+    return f"{obj['kind']} {meta['namespace']}/{meta['name']}"
+
+
+def _fails(obj: Object) -> bool:
+    suspended = (obj.get("spec") or {}).get("suspend")
+    return not suspended and bool(condition(obj, "Ready"))

@@ -1,0 +1,184 @@
+"""The roll: stop, change and return nodes without losing quorum or workloads.
+
+gates → prepare → etcd healthy → cordon → drain → volumes detached → leadership forfeited → act →
+back and ready → uncordon → gates. Control planes go one at a time, workers as many at the same time
+as `max_unavailable` says. After a failure no other node is touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+from talops.errors import ConflictError, TalopsError
+from talops.kube.conditions import condition
+from talops.rolls.gates import Absence, EtcdGate, FluxGate, Gates, NodesGate, PodsGate
+from talops.rolls.marks import mark_of
+from talops.rolls.options import DEFAULT
+from talops.rolls.order import Candidate, groups
+from talops.rolls.reach import KubeReach
+from talops.rolls.steps import Steps
+from talops.rolls.turn import Step
+from talops.site.etcd_guard import look_at_etcd
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Sequence
+
+    from talops.inventory.model import Node
+    from talops.pipeline.stage import Reporter
+    from talops.rolls.gates import Gate
+    from talops.rolls.options import RollOptions
+    from talops.rolls.turn import Turn
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
+
+
+class Roller:
+    """One roll of a run; stages that share it never stop more nodes than it allows."""
+
+    def __init__(
+        self,
+        site: Site,
+        secrets: SecretsFile,
+        report: Reporter,
+        options: RollOptions = DEFAULT,
+        gates: Sequence[Gate] = (),
+    ) -> None:
+        self._site = site
+        self._secrets = secrets
+        self._report = report
+        self.options = options
+        self._own_gates = gates
+        self.reach = KubeReach(site, secrets)
+        self._gates: Gates | None = None
+        self._failed = ""
+        self._away: set[str] = set()
+        self._sick: frozenset[str] = frozenset()
+        self._planes = asyncio.Lock()
+        self._workers = asyncio.Semaphore(self.width)
+
+    @property
+    def width(self) -> int:
+        return self.options.max_unavailable.of(len(self._site.cluster.workers))
+
+    async def candidates(self, nodes: Iterable[Node]) -> list[Candidate]:
+        """What the order of these nodes depends on, as the world says now."""
+        fleet = await self._secrets.fleet()
+        seen = await self.reach.nodes()
+        etcd = await look_at_etcd(fleet, self._site.cluster.control_planes)
+        return [
+            Candidate(
+                node.name,
+                node.controller,
+                sick=node.name in etcd.sick
+                or (node.name in seen and bool(condition(seen[node.name], "Ready"))),
+                under_way=node.name in seen and mark_of(seen[node.name]) is not None,
+                leader=etcd.leader == node.name,
+            )
+            for node in nodes
+        ]
+
+    async def roll(self, turns: Sequence[Turn]) -> None:
+        """All of these nodes in the right order; stops after the first failure."""
+        by_name = {turn.node.name: turn for turn in turns}
+        found = await self.candidates(turn.node for turn in turns)
+        self._sick = frozenset(c.name for c in found if c.sick)
+        workers = len(self._site.cluster.workers)
+        for group in groups(found, workers, self.options.max_unavailable):
+            queue = [by_name[name] for name in group.names]
+            await self._together(queue, group.width)
+
+    async def turn(self, turn: Turn) -> None:
+        """One node, from the gates before it to the gates after it."""
+        lock = self._planes if turn.node.controller else self._workers
+        async with lock:
+            self._check()
+            try:
+                await self._steps(turn)
+            except TalopsError as error:
+                self._failed = self._failed or f"{turn.node.name}: {error.what}"
+                raise
+
+    def expect_sick(self, names: Iterable[str]) -> None:
+        """These were not healthy before the roll: until their turn, the gates excuse them."""
+        self._sick |= frozenset(names)
+
+    async def _together(self, queue: list[Turn], width: int) -> None:
+        async def work() -> None:
+            while queue and not self._failed:
+                await self.turn(queue.pop(0))
+
+        outcomes = await asyncio.gather(*(work() for _ in range(width)), return_exceptions=True)
+        failures = [o for o in outcomes if isinstance(o, BaseException)]
+        if failures:
+            failures.sort(key=lambda failure: isinstance(failure, RollStoppedError))
+            raise failures[0]
+
+    async def _steps(self, turn: Turn) -> None:
+        fleet = await self._secrets.fleet()
+        steps = Steps(turn, self._site, fleet, self.reach, self.options, self._report)
+        gates = await self._all_gates()
+        async with self._taken(turn.node.name):
+            async with steps.step(Step.GATES):
+                await gates.pass_all(self._absence())
+                await steps.look()
+            if turn.act:
+                await self._take_away(steps)
+                await steps.act()
+            if not turn.leaves:
+                await steps.come_back()
+                await steps.release()
+        self._sick -= {turn.node.name}
+        async with steps.step(Step.AFTER):
+            await gates.pass_all(self._absence())
+
+    async def _take_away(self, steps: Steps) -> None:
+        await steps.prepare()
+        await steps.etcd()
+        self._check()
+        await steps.empty()
+        await steps.etcd()
+        await steps.forfeit()
+        if self._failed:
+            await steps.release()
+        self._check()
+
+    def _absence(self) -> Absence:
+        return Absence(frozenset(self._away), self._sick)
+
+    @contextlib.asynccontextmanager
+    async def _taken(self, name: str) -> AsyncIterator[None]:
+        self._away.add(name)
+        try:
+            yield
+        finally:
+            self._away.discard(name)
+
+    def _check(self) -> None:
+        if self._failed:
+            raise RollStoppedError(
+                f"the roll has stopped; first failure: {self._failed}", hint="talops up"
+            )
+
+    async def _all_gates(self) -> Gates:
+        if self._gates is None:
+            fleet, cluster = await self._secrets.fleet(), self._site.cluster
+            allowed = self.options.allow_unhealthy_etcd
+            self._gates = Gates(
+                [
+                    EtcdGate(fleet, cluster.control_planes, allowed),
+                    NodesGate(self.reach, cluster.node_names),
+                    PodsGate(self.reach),
+                    FluxGate(self.reach),
+                    *self._own_gates,
+                ],
+                self._site.limits.kubernetes,
+                self._site.limits.interval,
+                self._report.waiting,
+            )
+        return self._gates
+
+
+class RollStoppedError(ConflictError):
+    """Another node of the same roll has failed."""
