@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
+import tokenize
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.texts import Text, collect, texts_of
+from tests.texts import Text, collect, sources, texts_of
 
 from talops.cli.app import COMMANDS, build
 from talops.cli.reference import leaves
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 # What to write instead is beside each pattern.
 RULED_OUT = {
-    r"\bnobody\b|\bsomebody\b|\beverybody\b": "no user, another user, a client, every user",
+    r"\b(no|some|any|every)body\b": "no user, another user, a client, every user",
     r"\bwho(so)?ever\b": "the user, the client, the holder",
     r"\banew\b": "again; create, replace or generate",
     r"\bside by side\b": "in parallel",
@@ -25,7 +27,7 @@ RULED_OUT = {
     r"\blook(s|ed|ing)? again\b": "check again, observe again",
     r"\bat hand\b": "available, current",
     r"\blets? (nobody|everybody|somebody)\b|\blet in\b": "rejects, accepts",
-    r"\bmay go\b|\bmust go\b|\bcan go\b": "can be removed, allow to be destroyed",
+    r"\b(may|must|can) go\b|\bVMs? that goe?s?\b": "can be removed, allow to be destroyed",
     r"(?<!there )\b(is|are|was) no (?!longer\b|more\b|differen)": "is not a, does not exist",
     r"\b(?-i:(that|is|there is) none)\b": "is not a, does not exist",
     r"\bfound(s|ed|ing)? (an? |the )?(etcd|cluster|it anew|again)\b": "bootstrap",
@@ -144,6 +146,29 @@ def test_planted_phrasings_are_found() -> None:
 def test_plain_texts_pass(plain: str) -> None:
     """A pattern that rules out ordinary English would be worked around."""
     assert mannered([Text("x", 1, "output", plain)]) == []
+
+
+ODD_NAMES = re.compile(
+    r"(?:^|_)(?:(?:no|some|any|every)body|who(?:so)?ever|anew|at_hand|in_the_way|side_by_side)(?:_|$)"
+)
+
+
+def odd_names(source: str) -> set[str]:
+    """Names of functions, arguments, variables and attributes in the same voice."""
+    words = {token.string for token in tokenize.generate_tokens(io.StringIO(source).readline)}
+    return {word for word in words if ODD_NAMES.search(word.lower())}
+
+
+def test_names_are_plain() -> None:
+    """A reader of the code is a reader, too; the lab has the user `nobody` of Unix as a text."""
+    found = {path: odd_names(path.read_text("utf-8")) for path in sources() if path.suffix == ".py"}
+    assert {str(path): names for path, names in found.items() if names} == {}
+
+
+def test_odd_names_are_found() -> None:
+    """As a word of a longer name; not inside another word."""
+    source = "def key_at_hand(nobody): ANYBODY = renewed = handle"
+    assert odd_names(source) == {"key_at_hand", "nobody", "ANYBODY"}
 
 
 def helps() -> list[tuple[str, str]]:

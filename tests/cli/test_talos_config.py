@@ -217,7 +217,7 @@ def test_hand_edits_are_refused(talops: Talops, ready: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
     outcome = talops("talos", "gen-config", "-C", ready)
     assert outcome.code == 1
-    assert "edited manually" in outcome.err
+    assert "edited by hand" in outcome.err
     assert "# mine" not in outcome.err
     assert path.read_text(encoding="utf-8").endswith("# mine\n")
     assert talops("talos", "gen-config", "--force", "-C", ready).code == 0

@@ -172,5 +172,5 @@ def test_a_damaged_rsa_key_file_is_refused(bundle: Bundle) -> None:
     text = pem.from_one_line(bundle.service_account.reveal()).decode().splitlines()
     middle = len(text) // 2
     text[middle] = text[middle][::-1]
-    with pytest.raises(TalopsError, match=r"do not belong together|no readable"):
+    with pytest.raises(TalopsError, match=r"do not match each other|a readable"):
         pem.key_from_pem("\n".join(text).encode())

@@ -56,7 +56,7 @@ NETWORK: list[Row] = [
         {"interfaces": (replace(BRIDGE, vlans="2-10 30"),)},
         "vlan",
         "error",
-        "lets VLANs 2-10 30 pass, not 20",
+        "passes VLANs 2-10 30, not 20",
         "bridge-vids 2-10 30 20",
     ),
 ]
@@ -176,7 +176,7 @@ DEVICES: list[Row] = [
         {"devices": (replace(CARD, group=None),)},
         "iommu",
         "error",
-        "no IOMMU group",
+        "is not in an IOMMU group",
         "intel_iommu=on",
     ),
     (

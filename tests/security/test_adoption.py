@@ -14,7 +14,7 @@ from tests.tofu.world import World, address, node
 from talops.checks.before.host import judge
 from talops.pipeline.checks import Verdict
 from talops.proxmox.check import problems as host_problems
-from talops.site.existing_vms import in_the_way, lost_vms
+from talops.site.existing_vms import lost_vms, occupied
 from talops.tofu.creation_record import CreationRecord
 from talops.tofu.identity import problems, recorded
 from talops.tofu.plan import VM, Change
@@ -95,21 +95,21 @@ async def test_a_vmid_that_is_taken(tmp_path: Path) -> None:
         return dict.fromkeys(found, "VM 121 (w-1) on pve already exists: it lacks the tags demo")
 
     with pytest.raises(RefusedError, match=r"VM 121 .* lacks the tags demo"):
-        await run(world, tmp_path, replace(CONDUCT, in_the_way=taken))
+        await run(world, tmp_path, replace(CONDUCT, occupied=taken))
     assert world.actual == {}
     assert CreationRecord(tmp_path / "creating.json").read() == {}
 
 
 async def test_only_new_vms_have_to_be_free(tmp_path: Path) -> None:
     """A plan that creates nothing asks nobody."""
-    assert await in_the_way(None, []) == {}  # type: ignore[arg-type]  # it is not used
+    assert await occupied(None, []) == {}  # type: ignore[arg-type]  # it is not used
     world = World(wanted=cluster(), actual=cluster())
 
     async def never(changes: Sequence[Change]) -> Mapping[str, str]:
         assert changes == []
         return {}
 
-    await run(world, tmp_path, replace(CONDUCT, in_the_way=never))
+    await run(world, tmp_path, replace(CONDUCT, occupied=never))
 
 
 ADDRESS = f'module.node["demo-w-1"].{VM}.this'

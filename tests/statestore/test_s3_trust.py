@@ -110,7 +110,7 @@ async def test_a_store_that_is_not_there_is_said_so(private: S3Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"), [(None, "No such file"), ("rubbish", "it holds no certificate")]
+    ("content", "words"), [(None, "No such file"), ("rubbish", "it contains no certificate")]
 )
 def test_an_authority_that_cannot_be_read(
     tmp_path: Path, private: S3Server, content: str | None, words: str

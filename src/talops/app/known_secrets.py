@@ -1,4 +1,4 @@
-"""Every secret that a site knows of: what must never be in a support bundle."""
+"""All secrets of a site; a support bundle contains none of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def environment_secrets(variables: Mapping[str, str]) -> dict[str, Secret]:
 async def known_secrets(
     root: Path, environment: Mapping[str, str], emit: Emit
 ) -> dict[str, Secret]:
-    """All values that must not be in the bundle; unknown secrets are an error."""
+    """All values that must not be in the bundle; an error if one cannot be read."""
     try:
         return await _opened(await open_keys(root, environment, emit), root)
     except TalopsError as error:

@@ -130,11 +130,11 @@ async def find_engine(
     program: str | None = None,
 ) -> Path:
     """OpenTofu or Terraform, installed if it is missing; `program` is the requested one."""
-    from talops.site.state_passphrase import passphrase_at_hand
+    from talops.site.state_passphrase import states_are_encrypted
     from talops.toolchain.engine import ensure_engine
     from talops.toolchain.install import Toolchain
 
-    encrypted = cluster is not None and passphrase_at_hand(cluster, root)
+    encrypted = cluster is not None and states_are_encrypted(cluster, root)
     chain = Toolchain(environment, emit=emit)
     return (await ensure_engine(chain, program, encrypted=encrypted)).path
 

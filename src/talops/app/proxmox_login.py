@@ -28,7 +28,7 @@ def proxmox_of(site: ClosedSite) -> Proxmox:
 
 
 def user_to_ask(site: ClosedSite, user: str | None = None) -> str | None:
-    """Whose password a face has to ask for; None if the credentials are there."""
+    """The user whose password is missing; None if credentials are available."""
     environment = site.environment
     if user is None and not environment.get("PROXMOX_VE_API_TOKEN"):
         user = environment.get("PROXMOX_VE_USERNAME") or None
@@ -43,7 +43,7 @@ async def access_to(
     site: ClosedSite, emit: Emit, user: str | None = None, password: Secret | None = None
 ) -> Access:
     """`user` logs in with a password; otherwise use the available credentials."""
-    login = _password(site, user, password) if user else await _at_hand(site, emit, password)
+    login = _password(site, user, password) if user else await _available(site, emit, password)
     return _access(site, login)
 
 
@@ -66,7 +66,7 @@ def _access(site: ClosedSite, login: Token | Password) -> Access:
     )
 
 
-async def _at_hand(site: ClosedSite, emit: Emit, password: Secret | None) -> Token | Password:
+async def _available(site: ClosedSite, emit: Emit, password: Secret | None) -> Token | Password:
     from talops.proxmox.client import Token, token
 
     given = site.environment.get("PROXMOX_VE_API_TOKEN")
@@ -86,7 +86,7 @@ async def _at_hand(site: ClosedSite, emit: Emit, password: Secret | None) -> Tok
 
 
 def _password(site: ClosedSite, user: str, given: Secret | None) -> Password:
-    """From the environment, or as it was typed; never from an argument."""
+    """From the environment, or from a prompt; never from an argument."""
     from talops.proxmox.client import Password
 
     given = given or Secret(site.environment.get("PROXMOX_VE_PASSWORD", ""))

@@ -26,7 +26,7 @@ MAX_PARALLEL = 10
 
 @dataclass(frozen=True)
 class Manner:
-    """What every run takes: how far it goes, and whether its plan was agreed to before."""
+    """The options of every run: how far it goes, and whether its plan is confirmed in advance."""
 
     dry_run: bool = False
     yes: bool = False

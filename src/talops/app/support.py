@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 INVENTORY = ("cluster.yaml", "nodes.yaml")
 GENERATED = ("infrastructure/**/*.tf", "Taskfile.yaml", "justfile")
-# A shorter value would match everywhere; none of our secrets is that short.
+# A shorter value would match everywhere; all secrets of talops are longer.
 SHORTEST = 8
 LARGEST = 20 * 2**20
 MANIFEST = "MANIFEST.json"
@@ -40,7 +40,7 @@ _PLAIN_CREDENTIAL = re.compile(
 
 
 class LeakError(TalopsError):
-    """A known secret, or text that looks like one, would have left this machine."""
+    """The bundle would contain a known secret, or text that looks like one."""
 
 
 def collect(root: Path, runs: Sequence[PastRun]) -> dict[str, str]:

@@ -63,13 +63,13 @@ def _init(directory: Path) -> None:
     from talops.cli.opening import closed_site, with_credentials
 
     closed = closed_site(directory)
-    if closed.cluster.proxmox is None or not _at_hand(with_credentials(closed).credentials):
+    if closed.cluster.proxmox is None or not _available(with_credentials(closed).credentials):
         return
     with opened(directory, None, Format.TEXT) as run:
         asyncio.run(run.ensure_init())
 
 
-def _at_hand(credentials: Mapping[str, Secret]) -> bool:
+def _available(credentials: Mapping[str, Secret]) -> bool:
     token = {"proxmox_api_token_id", "proxmox_api_token_secret"}
     return token <= credentials.keys() or "PROXMOX_VE_API_TOKEN" in os.environ
 

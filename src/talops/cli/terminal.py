@@ -1,4 +1,4 @@
-"""The terminal as a face: events on a view, questions below it, nothing from a pipe but lines."""
+"""The terminal as a face: a view shows events, and questions are asked below it."""
 
 from __future__ import annotations
 

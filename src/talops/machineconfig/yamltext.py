@@ -167,7 +167,7 @@ def _refuse_bombs(documents: list[Any], where: str) -> None:
         seen += 1
         if seen > MOST_VALUES:
             raise TalopsError(
-                f"holds more than {MOST_VALUES} values, including aliases", where=where
+                f"contains more than {MOST_VALUES} values, including aliases", where=where
             )
         if isinstance(value, dict):
             waiting.extend(value.values())

@@ -1,4 +1,4 @@
-"""One run, as it is requested: what to do, how far, who agrees, and what is recorded about it."""
+"""One requested run: its workflow, its options, its confirmation and its record."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _nothing(_: RunResult) -> Iterable[str]:
 
 @dataclass(frozen=True)
 class Consent:
-    """What must be said before the plan is applied; `given` if it was said already."""
+    """The confirmation that a plan requires; `given` if an option gave it in advance."""
 
-    # The command that does not ask.
+    # The command that does not ask for confirmation.
     hint: str = ""
     given: bool = False
-    # To destroy something permanently, its name is typed, and `what` says what happens to it.
+    # To destroy something permanently, the user types its `name`; `what` describes the effect.
     name: str = ""
     what: str = ""
 

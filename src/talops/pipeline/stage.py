@@ -56,7 +56,7 @@ ChangeT = TypeVar("ChangeT", bound=Change)
 
 @dataclass(frozen=True)
 class Seen(Generic[FactsT, ChangeT]):
-    """The facts of the last look, and the changes that were applied since."""
+    """The last observed facts, and the changes applied since."""
 
     facts: FactsT
     applied: tuple[ChangeT, ...] = ()

@@ -66,9 +66,9 @@ async def find_lost(access: Access, changes: Sequence[Change]) -> dict[str, str]
     return lost_vms(found, changes, running)
 
 
-async def in_the_way(access: Access, changes: Sequence[Change]) -> dict[str, str]:
-    """Address → the VM that has the VMID of a VM to be created, or its name where Proxmox chooses
-    the VMID; and what it lacks to be that VM.
+async def occupied(access: Access, changes: Sequence[Change]) -> dict[str, str]:
+    """Address of a VM to create → the VM that already has its VMID, or its name if Proxmox
+    chooses the VMID, and how it differs.
     """
     wanted = [change for change in changes if change.type == VM]
     if not wanted:
@@ -99,9 +99,9 @@ def lost_vms(
     changes: Sequence[Change],
     running: Collection[int] = (),
 ) -> dict[str, str]:
-    """A VM that has its tags and its MAC is the planned one. One that lacks them was being created
-    only if it never ran: a VM is started when it has everything. Neither existed before its
-    creation began, see `in_the_way`.
+    """A VM with the planned tags and MAC is the planned one. A VM without them is a creation that
+    was interrupted, if it never ran: Proxmox starts a VM after it has everything. `occupied` has
+    proven that neither existed before the creation began.
     """
     found: dict[str, str] = {}
     for change in changes:

@@ -170,8 +170,8 @@ def layer_applier(
     async def find_lost(changes: Sequence[Change]) -> Mapping[str, str]:
         return await existing_vms.find_lost(reached, changes) if reached else {}
 
-    async def in_the_way(changes: Sequence[Change]) -> Mapping[str, str]:
-        return await existing_vms.in_the_way(reached, changes) if reached else {}
+    async def occupied(changes: Sequence[Change]) -> Mapping[str, str]:
+        return await existing_vms.occupied(reached, changes) if reached else {}
 
     async def identify(changes: Sequence[Change]) -> None:
         if reached and any(change.type == VM for change in changes):
@@ -181,7 +181,7 @@ def layer_applier(
         options,
         read_disks=read_disks,
         find_lost=find_lost,
-        in_the_way=in_the_way,
+        occupied=occupied,
         identify=identify,
     )
     return Applier(running, options, _creation_record(root, running.layer))
@@ -195,7 +195,7 @@ async def _identify(
     cluster: Cluster | None,
     changes: Sequence[Change],
 ) -> None:
-    """Each VM that goes is the one that the state recorded when it was created."""
+    """Refuse to destroy a VM that is not the one recorded in the state at its creation."""
     state = json.loads(await running.state_pull() or "{}")
     ids = {change.vm_id for change in changes if change.vm_id is not None}
     configs = await existing_vms.read_configs(reached, ids)

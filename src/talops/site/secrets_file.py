@@ -90,7 +90,7 @@ def find_secrets(directory: Path) -> SecretsPath | None:
     ]
     if len(present) > 1:
         raise ConflictError(
-            f"both {SEALED} and {PLAIN} are there",
+            f"both {SEALED} and {PLAIN} exist",
             where=str(directory / "talos"),
             hint="compare them, keep the one that the cluster uses, and move the other away",
         )

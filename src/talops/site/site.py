@@ -33,7 +33,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class ClosedSite:
-    """What is known without keys and programs; `credentials` are those that were read so far."""
+    """The part that needs no keys and no programs; `credentials` may be incomplete."""
 
     cluster: Cluster
     root: Path
@@ -54,7 +54,7 @@ class Site(ClosedSite):
     limits: Limits = field(default_factory=Limits)
     # Stages that work node by node touch only nodes whose names match.
     nodes: re.Pattern[str] = field(default_factory=lambda: re.compile(""))
-    # Whatever leaves this site passes here: events, records, findings.
+    # Masks all output of this site: events, records, findings.
     redact: Redactor = field(default_factory=Redactor, compare=False)
 
     def __post_init__(self) -> None:
@@ -62,13 +62,13 @@ class Site(ClosedSite):
 
     @cached_property
     def secrets(self) -> SecretsFile:
-        """The cluster's secrets, read once for all who ask; they never leave unmasked."""
+        """The cluster's secrets, read once; all output of this site masks them."""
         from talops.site.secrets_file import SecretsFile
 
         return SecretsFile(self, self.redact.learn)
 
     def only(self, names: Iterable[str]) -> Site:
-        """The same site, with just these nodes chosen."""
+        """The same site with only these nodes selected."""
         pattern = "|".join(re.escape(name) for name in names)
         return replace(self, nodes=re.compile(f"^(?:{pattern})$"))
 

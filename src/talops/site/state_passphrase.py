@@ -18,7 +18,7 @@ KEY = "state_encryption_passphrase"
 SECRETS_FILE = "infrastructure/secrets.sops.yaml"
 
 
-def passphrase_at_hand(cluster: Cluster, directory: Path) -> bool:
+def states_are_encrypted(cluster: Cluster, directory: Path) -> bool:
     """SOPS encrypts values, not key names, so this needs no decryption."""
     return KEY in cluster.credentials or KEY in _keys(directory / SECRETS_FILE)
 

@@ -49,7 +49,7 @@ class Facts:
     snapshot: str | None = None
 
     @property
-    def anybody(self) -> bool:
+    def any_etcd(self) -> bool:
         return any(plane.has_data or plane.members for plane in self.planes.values())
 
 
@@ -83,7 +83,7 @@ class Bootstrap(Stage[Facts, Change]):
         return Facts(planes, founded, bundle.cluster_id, snapshot)
 
     def plan(self, facts: Facts) -> list[Change]:
-        if facts.anybody:
+        if facts.any_etcd:
             return []
         if facts.founded == facts.cluster_id:
             raise ConflictError(

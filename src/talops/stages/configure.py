@@ -13,7 +13,7 @@ from talops.machineconfig.secrets.talosconfig import context_of
 from talops.pipeline.stage import Change, Stage
 from talops.plural import count
 from talops.render.tree import render
-from talops.site.state_passphrase import passphrase_at_hand
+from talops.site.state_passphrase import states_are_encrypted
 from talops.site.written_configs import talosconfig_change, write
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class ConfigureChange(Change):
 
 def wanted_files(cluster: Cluster, root: Path) -> dict[str, str]:
     """Every generated file with its header."""
-    files = render(cluster, encrypted=passphrase_at_hand(cluster, root))
+    files = render(cluster, encrypted=states_are_encrypted(cluster, root))
     return {
         path: generated.stamped(body, version=__version__, sources=SOURCES)
         for path, body in files.items()

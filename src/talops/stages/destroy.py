@@ -57,7 +57,7 @@ class Destroy(Stage[Facts, Change]):
         self._report = report
         self._every_layer = every_layer
         self._keep_state = keep_state
-        # VMs that go although they are not as the state recorded them.
+        # VMs to destroy although they are not as the state recorded them.
         self._allow_destroy = allow_destroy
 
     @property

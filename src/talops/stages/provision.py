@@ -64,7 +64,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class LayerChange(Change):
-    """`judged`: what was shown before anybody agreed; None: it could not be planned by then."""
+    """`judged`: what the user confirmed; None: it could not be planned at that time."""
 
     layer: str = ""
     judged: tuple[Judged, ...] | None = None

@@ -49,7 +49,7 @@ class Restore(Bootstrap):
 
     def plan(self, facts: Facts) -> list[Change]:
         first = self._planes[0]
-        if facts.anybody:
+        if facts.any_etcd:
             return self._already(facts)
         if self._choice.snapshot:
             detail = f"from {self._choice.snapshot.name}"
@@ -97,7 +97,7 @@ class Restore(Bootstrap):
         facts = await self.observe()
         if isinstance(facts, Absent):
             return NotYet(facts.reason)
-        if facts.anybody:
+        if facts.any_etcd:
             return Ready(None)
         assert self._fleet
         assert self._choice.snapshot

@@ -34,17 +34,17 @@ class Denied:
     retry_after: int = 0
 
 
-ANYBODY = users.User("anonymous", "", (), ("*",))
+ANONYMOUS = users.User("anonymous", "", (), ("*",))
 
 
 class OpenGuard:
     """Accept every request; only for a server that listens on loopback."""
 
     def known(self, header: bytes | None) -> User | None:  # noqa: ARG002  (the shape of Guard)
-        return ANYBODY
+        return ANONYMOUS
 
     async def verify(self, header: bytes | None, address: str) -> User | Denied:  # noqa: ARG002
-        return ANYBODY
+        return ANONYMOUS
 
 
 class Guard:

@@ -144,10 +144,12 @@ class Applier:
         return bool(found)
 
     async def _must_be_free(self, plan: Plan) -> None:
-        """A VMID that is free now makes the record of the creation a proof: what has it later, and
-        never ran, is the VM that this run began to create.
+        """Refuse to create a VM whose VMID is used.
+
+        If the VMID is free now, a VM that has it later and never ran is the one that this run
+        began to create.
         """
-        taken = await self._options.in_the_way([c for c in plan.acts if c.actions == ("create",)])
+        taken = await self._options.occupied([c for c in plan.acts if c.actions == ("create",)])
         if taken:
             raise RefusedError(
                 "refused to create VMs; nothing was changed:\n  " + "\n  ".join(taken.values()),
@@ -215,7 +217,7 @@ class Applier:
                 return
 
     async def _permit(self, plan: Plan, changes: Sequence[Judged]) -> None:
-        """Right before an apply: etcd survives it, and each VM that goes is the recorded one."""
+        """Right before an apply: etcd survives it, and each VM to destroy is the recorded one."""
         fresh = self._created.fresh(plan)
         if self._concerns_etcd(changes):
             await self._options.guard.permit([[c for c in changes if c.address not in fresh]])

@@ -22,8 +22,8 @@ Healthy = Callable[["Batch"], Awaitable[None]]
 FindLost = Callable[["Sequence[Change]"], Awaitable[Mapping[str, str]]]
 # Raises if a VM that is about to be destroyed is not the one that the state recorded.
 Identify = Callable[["Sequence[Change]"], Awaitable[None]]
-# Address → the VM that has the VMID of one that is to be created.
-InTheWay = Callable[["Sequence[Change]"], Awaitable[Mapping[str, str]]]
+# Address of a VM to create → the VM that already has its VMID.
+Occupied = Callable[["Sequence[Change]"], Awaitable[Mapping[str, str]]]
 PAUSES = (2.0, 8.0, 20.0)
 
 
@@ -67,7 +67,7 @@ async def no_wait(_: Batch) -> None:
 
 @dataclass(frozen=True)
 class ApplyOptions:
-    """How to apply: `read_disks`, `find_lost`, `in_the_way` and `identify` read the real VMs,
+    """How to apply: `read_disks`, `find_lost`, `occupied` and `identify` read the real VMs,
     `healthy` waits for them, and `guard` asks etcd.
     """
 
@@ -75,7 +75,7 @@ class ApplyOptions:
     read_disks: ReadDisks = _unread
     healthy: Healthy = no_wait
     find_lost: FindLost = _none_lost
-    in_the_way: InTheWay = _none_lost
+    occupied: Occupied = _none_lost
     identify: Identify = _unproven
     guard: Guard = field(default_factory=NoGuard)
     parallelism: int | None = None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CREATING = "creating"
 ADOPTED = "adopted"
-# Longer than any creation takes, and than anybody waits before the same command is run again.
+# Longer than any creation, and than a user waits before the next attempt.
 LIFETIME = timedelta(hours=24)
 _KEY = re.compile(r'\["([^"]+)"\]')
 

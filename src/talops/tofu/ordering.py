@@ -24,8 +24,10 @@ RESTARTING = frozenset({Effect.RESTARTS, Effect.DISCONNECTS, Effect.REMOVES_DISK
 
 @dataclass(frozen=True)
 class Batch:
-    """VMs that change together and must be healthy before the next batch. `whole`: with them etcd
-    has all its members; before that, sick ones of later batches are missing.
+    """VMs that change together and must be healthy before the next batch.
+
+    `whole`: etcd has all its members after this batch; otherwise members of later batches are
+    not healthy yet.
     """
 
     role: str
@@ -43,9 +45,8 @@ def restart_batches(
 ) -> list[Batch]:
     """Control planes one by one, then workers (a third of all `workers` at most), then others.
 
-    The first control planes are those that are off, all together because none of them can be
-    missed more than it is; then those that are `sick` (names of nodes). VMs in `fresh` run nothing
-    yet, so they need no order.
+    Control planes that are off come first, all together, because etcd misses them already; then
+    those in `sick` (names of nodes). VMs in `fresh` do not run anything yet and need no order.
     """
     ordered = sorted((c for c in changes if _ordered(c, fresh)), key=lambda change: change.name)
     planes = [change for change in ordered if change.role == CONTROL_PLANE]
@@ -67,7 +68,7 @@ def restart_batches(
 
 
 def _ordered(change: Judged, fresh: Collection[str]) -> bool:
-    """A control plane that is off comes first, whatever the plan does to it except taking it."""
+    """VMs that restart, and control planes that start; not those that the plan destroys."""
     if not change.guest or change.address in fresh:
         return False
     starts = change.off and change.role == CONTROL_PLANE and change.effect is Effect.ONLINE

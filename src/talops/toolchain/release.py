@@ -53,7 +53,7 @@ async def download(
         raise ToolError(
             f"the download is not the pinned file: SHA-256 {digest}",
             where=url,
-            hint="run the same command again; if the error stays, do not trust this network",
+            hint="run the same command again; if the error persists, do not trust this network",
         )
     return content
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 POOLS, DATASETS = "pool", "pool.dataset"
 # A dataset that does not exist: the answer depends on permissions only.
-NOBODY = "talops-may-i-write"
+ABSENT = "talops-may-i-write"
 
 
 class Dialect(Protocol):
@@ -87,7 +87,7 @@ class TrueNas:
     async def prove_rights(self, pool: str) -> None:
         """Raise if the key may not write: TrueNAS checks permissions before the arguments."""
         try:
-            await self._api.update(DATASETS, f"{pool}/{NOBODY}", {})
+            await self._api.update(DATASETS, f"{pool}/{ABSENT}", {})
         except MissingError:
             return
 

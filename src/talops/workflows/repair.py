@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Repairs:
-    """Which parts are repaired; false if nothing is."""
+    """Which parts are repaired; false if there is nothing to repair."""
 
     files: bool = False
     layers: bool = False
     storage: bool = False
-    # Nodes whose configs differ, none of them by something that restarts.
+    # Nodes whose configs differ and that do not restart to apply them.
     nodes: tuple[str, ...] = ()
     node_labels: bool = False
     addons: bool = False
@@ -35,7 +35,7 @@ class Repairs:
 
 
 def repair(site: Site, record: Record, wanted: Repairs) -> list[AnyStage]:
-    """From the files inwards."""
+    """Files first, then VMs, storage, nodes and Kubernetes."""
     secrets, report = site.secrets, record.report
     quiet = site.only(wanted.nodes)
     return [

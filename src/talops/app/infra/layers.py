@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from talops.app.opening import find_engine, inventory_if_any, read_vault
 from talops.site import layer_access as access
-from talops.tofu.apply_options import ApplyOptions, Guard, Healthy, NoGuard
+from talops.tofu.apply_options import ApplyOptions, Guard, Healthy, NoGuard, no_wait
 from talops.tofu.layers import choose, find_layers
 from talops.tofu.policy import Policy
 
@@ -21,13 +21,8 @@ if TYPE_CHECKING:
     from talops.redaction import Secret
     from talops.tofu.apply import Applier
     from talops.tofu.engine import Engine
-    from talops.tofu.ordering import Batch
 
 FOLDER = Path(access.HOME)
-
-
-async def nobody(_: Batch) -> None:
-    """For plans that are only shown and for destroys: no nodes come back to wait for."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +30,8 @@ class Order:
     """How plans are applied, the same for all layers."""
 
     policy: Policy = field(default_factory=Policy)
-    healthy: Healthy = nobody
+    # Plans that are only shown, and destroys, wait for no node.
+    healthy: Healthy = no_wait
     guard: Guard = field(default_factory=NoGuard)
     parallelism: int | None = None
     extra: Sequence[str] = ()
@@ -44,7 +40,7 @@ class Order:
 
 @dataclass(frozen=True)
 class OpenLayers:
-    """The chosen layers with all that they need; there may be no inventory."""
+    """The chosen layers with everything that runs them; the inventory is optional."""
 
     root: Path
     layers: tuple[Layer, ...]
@@ -67,7 +63,7 @@ class OpenLayers:
             await access.init(self.root, self.engine(layer), self.variables(layer), extra)
 
     async def ensure_init(self) -> None:
-        """Only where it was not done for these files."""
+        """Initialise the layers whose files changed since the last `init`."""
         for layer in self.layers:
             await access.ensure_init(self.root, self.engine(layer), self.variables(layer))
 
@@ -95,7 +91,7 @@ async def open_layers(
     wanted: list[str] | None = None,
     program: str | None = None,
 ) -> OpenLayers:
-    """`root` is absolute; `emit` receives installations, then what the engine says."""
+    """`root` is absolute; `emit` receives the installations, then the events of the engine."""
     layers = choose(find_layers(root), wanted, root)
     cluster = inventory_if_any(root)
     kept = await read_vault(root, environment, emit)

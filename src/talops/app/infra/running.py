@@ -1,4 +1,4 @@
-"""Plan, apply and destroy several layers; `note` is told what no event says."""
+"""Plan, apply and destroy several layers; `note` receives what is not an event."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def judge(cluster: Cluster, lists: Lists) -> list[Finding]:
 
 
 def judge_alone(cluster: Cluster, lists: Lists, setting: Discovery | None) -> list[Finding]:
-    """What each node reports about itself, and once the reason why there is no more."""
+    """What each node reports about itself, and why nodes do not list each other."""
     found: list[Finding] = []
     on = setting is not None and setting.enabled
     for node in cluster.nodes:

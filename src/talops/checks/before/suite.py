@@ -21,7 +21,7 @@ from talops.checks.before import (
 from talops.pipeline.checks import Check
 from talops.site.run_lock import lock_name
 from talops.site.state.backends import backend_of
-from talops.site.state_passphrase import passphrase_at_hand
+from talops.site.state_passphrase import states_are_encrypted
 from talops.toolchain.install import Toolchain
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def outside_checks(site: Site, *, strict: bool) -> list[Check]:
 
 def tool_checks(site: ClosedSite) -> list[Check]:
     def look() -> Awaitable[list[Finding]]:
-        encrypted = passphrase_at_hand(site.cluster, site.root)
+        encrypted = states_are_encrypted(site.cluster, site.root)
         return tools.look(Toolchain(site.environment), encrypted=encrypted)
 
     return [Check("inventory", lambda: inventory.look(site)), Check("tools", look)]

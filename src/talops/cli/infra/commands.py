@@ -19,6 +19,7 @@ from talops.cli.options import (
 )
 from talops.cli.output import note, print_json
 from talops.errors import DifferencesFoundError, TalopsError
+from talops.plural import count
 
 if TYPE_CHECKING:
     from talops.app.infra.layers import OpenLayers, Order
@@ -169,7 +170,7 @@ def validate(asked: Asked) -> None:
     if wrong:
         first = wrong[0]
         raise TalopsError(
-            f"{len(wrong)} problem(s), the first: {first['summary']}: {first['detail']}",
+            f"{count(len(wrong), 'problem')}, the first: {first['summary']}: {first['detail']}",
             where=f"{first['layer']} {first['where']}".strip(),
             hint=f"talops infra init --layer {first['layer']}, or repair the file",
         )

@@ -14,6 +14,7 @@ import typer
 from talops.cli.lab import inventory as lab_inventory
 from talops.cli.options import Format, Output
 from talops.cli.output import note, print_json
+from talops.plural import count
 
 if TYPE_CHECKING:
     from talops.lab.client import LabClient
@@ -298,4 +299,4 @@ def fault_clear(
 ) -> None:
     """Remove faults; to remove those in faults.json, edit that file."""
     removed = _client(directory).call("DELETE", f"/faults/{fault}" if fault else "/faults")
-    note(f"{removed['removed']} faults removed")
+    note(f"{count(removed['removed'], 'fault')} removed")

@@ -108,7 +108,7 @@ def _require_users(users: Path | None, *, no_users: bool) -> None:
 
 
 def _run(settings: Settings) -> None:
-    """Until a signal; what was asked by then is answered."""
+    """Serve until a signal, then finish the open requests."""
     import uvloop
 
     from talops.statestore.server import serve as run

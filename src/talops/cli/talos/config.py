@@ -11,6 +11,7 @@ from talops import __version__
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_json
 from talops.errors import TalopsError
+from talops.plural import count
 
 if TYPE_CHECKING:
     from talops.generated import Change
@@ -75,7 +76,7 @@ def _refuse_edited(planned: list[Change], *, force: bool) -> None:
     edited = [change.path for change in planned if change.edited]
     if edited and not force:
         raise TalopsError(
-            f"{len(edited)} machine config(s) were edited manually; nothing was changed",
+            f"{count(len(edited), 'machine config')} edited by hand; nothing was changed",
             where=", ".join(edited),
             hint="add the change to a patch in the inventory, "
             "or discard it: talops talos gen-config --force",

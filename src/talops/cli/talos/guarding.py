@@ -47,7 +47,7 @@ async def require_etcd(
     name, etcd = found
     if name in (allowed or ()):
         return
-    if for_good:  # a member that is not healthy may hold the data that is left
+    if for_good:  # an unhealthy member may have the only remaining data
         etcd = replace(etcd, troubled={})
     if reason := objection_to_stop(name, etcd):
         raise PreconditionError(
@@ -59,7 +59,7 @@ async def require_etcd(
 
 
 def refuse_protected(session: Session) -> None:
-    """A node of the inventory in this directory that nothing may wipe."""
+    """Raise if one of the nodes is protected by the inventory in this directory."""
     from talops.inventory.load import CLUSTER_FILE, load
 
     if not (session.directory / CLUSTER_FILE).exists():
@@ -74,8 +74,8 @@ def refuse_protected(session: Session) -> None:
 
 
 async def _survey(node: Talos) -> tuple[str, Etcd] | None:
-    """The host name of this member and all of etcd, as its members say; None: not a member, or
-    its etcd does not run, so that nothing is lost when it stops.
+    """The host name of this member, and what all members report; None if etcd does not run here,
+    so that nothing is lost when the node stops.
     """
     from talops.talos.membership import member_address, member_name, survey
 

@@ -87,11 +87,11 @@ class Authority:
 def throwaway_authority() -> KeyPair:
     """A CA without a name, valid for a day, for a node without a config."""
     key = ed25519.Ed25519PrivateKey.generate()
-    start, nobody = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=10), x509.Name([])
+    start, unnamed = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=10), x509.Name([])
     builder = (
         x509.CertificateBuilder()
-        .subject_name(nobody)
-        .issuer_name(nobody)
+        .subject_name(unnamed)
+        .issuer_name(unnamed)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(start)

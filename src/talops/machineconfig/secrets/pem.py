@@ -50,11 +50,11 @@ def key_from_pem(pem: bytes) -> PrivateKey:
         key = serialization.load_pem_private_key(plain, None, unsafe_skip_rsa_key_validation=True)
         damaged = isinstance(key, rsa.RSAPrivateKey) and not fits_together(key.private_numbers())
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise TalopsError("holds no readable private key") from None
+        raise TalopsError("does not contain a readable private key") from None
     if damaged:
-        raise TalopsError("holds an RSA key whose numbers do not belong together")
+        raise TalopsError("contains an RSA key whose numbers do not match each other")
     if not isinstance(key, PrivateKey):
-        raise TalopsError("holds a key that is neither Ed25519 nor ECDSA nor RSA")
+        raise TalopsError("contains a key that is not Ed25519, ECDSA or RSA")
     return key
 
 
@@ -81,7 +81,7 @@ def certificate_from_pem(pem: bytes) -> Certificate:
     try:
         return load_pem_x509_certificate(pem)
     except ValueError:
-        raise TalopsError("holds no readable certificate") from None
+        raise TalopsError("does not contain a readable certificate") from None
 
 
 def belong_together(certificate: Certificate, key: PrivateKey) -> bool:

@@ -51,7 +51,7 @@ def paths_of(wanted: Wanted, facts: Facts, gpu: str, host: str) -> tuple[str, ..
 
 
 def _mapped(wanted: Wanted, facts: Facts, gpu: str) -> tuple[MappedDevice, ...] | None:
-    """The mapping's lines, as layer 01 will make them or as they are; None: no such mapping."""
+    """The lines of the mapping, as layer 01 will create them or as they are; None: no mapping."""
     if gpu in wanted.managed.mappings:
         return wanted.managed.mappings[gpu]
     known = () if isinstance(facts.mappings, Unread) else facts.mappings
@@ -138,7 +138,9 @@ def _device(facts: Facts, vm: WantedVm, path: str) -> Iterator[HostProblem]:
         )
         return
     if found[0].group is None:
-        yield problem("iommu", f"device {path} of {vm.host} is in no IOMMU group", IOMMU, vm.host)
+        yield problem(
+            "iommu", f"device {path} of {vm.host} is not in an IOMMU group", IOMMU, vm.host
+        )
         return
     yield from _alone(found[0], here)
 

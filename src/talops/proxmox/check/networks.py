@@ -88,7 +88,7 @@ def _usable(bridge: Interface, tag: int) -> Iterator[HostProblem]:
     elif not passes(bridge.vlans, tag):
         yield problem(
             "vlan",
-            f"bridge {bridge.name} of {bridge.host} lets VLANs {bridge.vlans} pass, not {tag}",
+            f"bridge {bridge.name} of {bridge.host} passes VLANs {bridge.vlans}, not {tag}",
             f"{aware}: bridge-vids {bridge.vlans} {tag}; then ifreload -a",
             bridge.host,
         )

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def is_ours(guest: Guest, vm: WantedVm) -> bool:
     """Same name, the cluster's tag, the MAC, and the planned VMID if one is planned.
 
-    A VM gets its name and its tags last, and starts after that: one that was begun and never ran is
-    known by its VMID.
+    A VM gets its name and its tags last, and starts after that. A VM that an interrupted run began
+    to create, and that never ran, is identified by its VMID.
     """
     if guest.template or vm.vm_id not in {None, guest.vm_id}:
         return False

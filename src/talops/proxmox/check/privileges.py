@@ -80,8 +80,8 @@ def _on_path(wanted: Wanted, facts: Facts, group: list[Need]) -> HostProblem:
 
 
 def _affected(wanted: Wanted, path: str) -> tuple[Grant, ...]:
-    """An entry on a path hides what is inherited there, and below if it propagates: all else
-    that is needed there is granted with it.
+    """An entry on a path hides inherited entries there, and below it if it propagates. The other
+    privileges that are needed there are therefore granted with it.
     """
     every = grants(needs(wanted), ROLE_PREFIX)
     here = [grant for grant in every if grant.path == path]

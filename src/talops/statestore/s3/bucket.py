@@ -46,7 +46,7 @@ class Bucket:
             )
         except (failures.BaseError, ValueError) as error:
             if pem and "root_certificate" in str(error):
-                raise _bad_authority("it holds no certificate", options) from None
+                raise _bad_authority("it contains no certificate", options) from None
             raise TalopsError(
                 f"cannot use the bucket {name}: {type(error).__name__}",
                 hint="check bucket, region and endpoint of state: in cluster.yaml",

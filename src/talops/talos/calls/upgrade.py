@@ -110,7 +110,7 @@ class UpgradeCalls:
             raise CallFailedError(
                 f"the installer of {image} failed: {reason}; its last message: {last or 'nothing'}",
                 where=self._caller.where,
-                hint="the node still runs its old version; `talops talos dmesg` says more",
+                hint="the node still runs its old version; `talops talos dmesg` shows more",
             )
 
 
