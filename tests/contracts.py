@@ -62,7 +62,13 @@ CHANGING = frozenset(
         "_record",
     ]
 )
-SEARCHING = frozenset(["startswith", "endswith", "find", "search", "match", "fullmatch"])
+# Ways to look into a text.
+# fmt: off
+SEARCHING = frozenset((
+    "count", "endswith", "find", "findall", "finditer", "fullmatch", "index", "match", "partition",
+    "removeprefix", "removesuffix", "rpartition", "search", "split", "startswith",
+))
+# fmt: on
 MUTATING = frozenset(
     [
         "add",
@@ -225,20 +231,40 @@ def members_declared(module: ast.Module) -> set[str]:
 
 
 def decided_by_text(module: ast.Module, texts: frozenset[str]) -> list[str]:
-    """Comparisons and searches in attributes that hold sentences for people."""
-    found = []
-    for node in ast.walk(module):
-        inside: list[ast.expr] = []
-        if isinstance(node, ast.Compare):
-            inside = [node.left, *node.comparators]
-        elif isinstance(node, ast.Call) and (owner := owner_of_call(node, SEARCHING)):
-            inside = [owner, *node.args]
-        found += [
-            f"line {each.lineno}: .{each.attr}"
-            for each in inside
-            if isinstance(each, ast.Attribute) and each.attr in texts
-        ]
-    return found
+    """Comparisons, searches and conditions that depend on attributes with sentences for people."""
+    return [
+        f"line {each.lineno}: .{each.attr}"
+        for node in ast.walk(module)
+        for each in _deciding(node)
+        if isinstance(each, ast.Attribute) and each.attr in texts
+    ]
+
+
+def _deciding(node: ast.AST) -> Iterator[ast.expr]:
+    match node:
+        case ast.Compare(left=left, comparators=others):
+            yield from [left, *others]
+        case ast.Match(subject=subject):
+            yield subject
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            yield from _conditions(test)
+        case ast.comprehension(ifs=tests):
+            for test in tests:
+                yield from _conditions(test)
+        case ast.Call(args=args) if owner := owner_of_call(node, SEARCHING):
+            yield from [owner, *args]
+
+
+def _conditions(test: ast.expr) -> Iterator[ast.expr]:
+    """The details of changes that must be empty or not, inside `and`, `or` and `not`."""
+    match test:
+        case ast.BoolOp(values=values):
+            for value in values:
+                yield from _conditions(value)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _conditions(operand)
+        case ast.Attribute(attr="detail"):
+            yield test
 
 
 # What belongs to a face: its environment, its terminal, its event loop and its end.
@@ -286,3 +312,34 @@ def not_a_list(module: ast.Module) -> list[str]:
         for value in returned
         if not isinstance(value, ast.List)
     ] or ([] if returned else ["returns nothing"])
+
+
+def reads(module: ast.Module, name: str) -> bool:
+    """Whether an attribute of this name is read anywhere, also by `getattr` and `asdict`."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load))
+        or (isinstance(node, ast.MatchClass) and name in node.kwd_attrs)
+        or (isinstance(node, ast.Constant) and node.value == name)
+        for node in ast.walk(module)
+    )
+
+
+def long_functions(module: ast.Module, limit: int) -> list[str]:
+    """Functions of more lines than `limit`."""
+    return [
+        f"{node.name} has {lines} lines"
+        for node in ast.walk(module)
+        if isinstance(node, Function)
+        if (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > limit
+    ]
+
+
+def defined_twice(modules: Mapping[str, ast.Module], concepts: frozenset[str]) -> dict[str, int]:
+    """How many classes have the name of a concept, if it is not exactly one."""
+    names = [
+        node.name
+        for module in modules.values()
+        for node in ast.walk(module)
+        if isinstance(node, ast.ClassDef)
+    ]
+    return {name: found for name in sorted(concepts) if (found := names.count(name)) != 1}

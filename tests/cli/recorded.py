@@ -1,0 +1,88 @@
+"""What commands promise to programs: exit codes, and the keys and types of their JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "commands"
+UPDATE = "TALOPS_UPDATE_GOLDENS"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How one command ended. `as_json`: its output is a document, or one per line."""
+
+    code: int
+    out: str
+    as_json: bool = True
+
+
+def recorded(answers: Mapping[str, Answer]) -> str:
+    """One paragraph per command: its exit code, then each key of its output with its types."""
+    return "\n".join(_paragraph(name, answer) for name, answer in answers.items())
+
+
+def compare(group: str, answers: Mapping[str, Answer]) -> None:
+    """A removed key, another type and another exit code break programs of users."""
+    golden, text = GOLDEN / f"{group}.txt", recorded(answers)
+    if os.environ.get(UPDATE):
+        golden.write_text(text, encoding="utf-8")
+    known = golden.read_text(encoding="utf-8")
+    assert text == known, (
+        f"exit codes or JSON keys differ from {golden}. A key that is removed, renamed or of "
+        "another type needs a reason, and a line in CHANGELOG; for new keys run this test with "
+        f"{UPDATE}=1"
+    )
+
+
+def _paragraph(name: str, answer: Answer) -> str:
+    lines = [f"{name}: exit {answer.code}"]
+    if answer.as_json:
+        found: dict[str, set[str]] = {}
+        for path, kind in _documents(answer.out):
+            found.setdefault(path, set()).add(kind)
+        lines += [f"  {path or '(all)'} {'|'.join(sorted(found[path]))}" for path in sorted(found)]
+    return "\n".join(lines) + "\n"
+
+
+def _documents(out: str) -> Iterator[tuple[str, str]]:
+    """Of one document, or of the lines of a stream: events are told apart by their kind."""
+    if not out.strip():
+        return
+    try:
+        yield from shape(json.loads(out))
+    except json.JSONDecodeError:
+        for line in out.splitlines():
+            event = json.loads(line)
+            kind = event.pop("kind")
+            yield from shape(event, f"<{kind}>")
+
+
+def shape(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """The path of each value and its type; the items of a list are one."""
+    match value:
+        case dict():
+            if not value:
+                yield path, "object"
+            for key, inner in value.items():
+                yield from shape(inner, f"{path}.{key}")
+        case list():
+            if not value:
+                yield f"{path}[]", "list"
+            for inner in value:
+                yield from shape(inner, f"{path}[]")
+        case None:
+            yield path, "null"
+        case bool():
+            yield path, "boolean"
+        case int() | float():
+            yield path, "number"
+        case _:
+            yield path, "string"

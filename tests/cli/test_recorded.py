@@ -1,0 +1,45 @@
+"""The record of commands sees what programs would see."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.recorded import Answer, recorded
+
+BEFORE = Answer(0, '{"version": 1, "layers": [{"name": "a"}, {"name": null}]}')
+
+
+def test_a_record_can_be_read() -> None:
+    """Sorted paths with their types, the same for every item of a list."""
+    assert recorded({"drift": BEFORE, "check": Answer(3, "x", as_json=False)}) == (
+        "drift: exit 0\n  .layers[].name null|string\n  .version number\n\ncheck: exit 3\n"
+    )
+
+
+def test_values_and_order_do_not_matter() -> None:
+    """Only what a program depends on."""
+    same = Answer(0, '{"layers": [{"name": null}, {"name": "b"}], "version": 2.5}')
+    assert recorded({"drift": same}) == recorded({"drift": BEFORE})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Answer(2, BEFORE.out),
+        Answer(0, BEFORE.out.replace("version", "schema")),
+        Answer(0, BEFORE.out.replace("1", '"1"')),
+        Answer(0, BEFORE.out.replace('{"name": null}', "{}")),
+        Answer(0, BEFORE.out.replace("null", '"b"')),
+        Answer(0, ""),
+    ],
+)
+def test_a_change_shows(changed: Answer) -> None:
+    """The exit code, a key, a type, a missing value, nothing at all."""
+    assert recorded({"drift": changed}) != recorded({"drift": BEFORE})
+
+
+def test_streams_are_told_apart_by_kind() -> None:
+    """Each kind of event has fields of its own."""
+    out = '{"kind": "note", "level": "info"}\n{"kind": "log", "text": ""}\n'
+    assert recorded({"up": Answer(0, out)}) == (
+        "up: exit 0\n  <log>.text string\n  <note>.level string\n"
+    )
