@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from talops.cli.app import COMMANDS, build
+from talops.cli.app import COMMANDS, build, run
 from talops.cli.reference import leaves
 
 ROOT = build(list(COMMANDS))
@@ -15,11 +16,23 @@ LEAVES = [leaf for name, command in ROOT.commands.items() for leaf in leaves(nam
 
 @pytest.mark.parametrize(("path", "command"), LEAVES, ids=[path for path, _ in LEAVES])
 def test_no_type_is_shown(path: str, command: Any) -> None:
-    """Neither `<str>` nor `<list[str]>` nor `<int range>` in the options of any command."""
-    for param in command.params:
-        if param.param_type_name == "option" and not param.is_flag:
-            annotation = str(param.type_descriptor.annotation)
-            assert param.metavar or "enum" in annotation or "cli" in annotation, (path, param.opts)
+    """Neither `<bool>` nor `<str>` nor `<list[str]>`, also for `--help`; choices stay."""
+    context = command.context_class(command, info_name=path)
+    params = command.get_params(context)
+    assert any("--help" in param.opts for param in params)
+    for param in params:
+        shown = param.display_type_rich(context)
+        choice = param.type_descriptor.is_choice
+        assert not shown or choice or not re.search(r"<|str|bool|int", shown), param.opts
+
+
+def test_help_of_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    """A name as in the reference, without the underscore that Python needs."""
+    assert run(["talos", "get", "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert "Usage: talops talos get [OPTIONS] {KIND} [ID]" in printed
+    assert "  ID    Id of one resource." in printed
+    assert "<" not in printed.partition("Options:")[0]
 
 
 @pytest.mark.parametrize(

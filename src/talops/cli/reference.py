@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from talops.cli.app import COMMANDS, build
+from talops.cli.value_names import argument_name
 
 INTRODUCTION = """\
 # The command line
@@ -61,6 +62,6 @@ def _row(param: Any) -> str | None:
         return None
     names = ", ".join(f"`{name}`" for name in [*param.opts, *param.secondary_opts])
     if param.param_type_name == "argument":
-        names = f"`{param.name.upper()}`"
+        names = f"`{argument_name(param)}`"
     text = (getattr(param, "help", None) or "").replace("|", "\\|")
     return f"| {names} | {text} |"

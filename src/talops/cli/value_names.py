@@ -1,4 +1,4 @@
-"""The value name of each flag: `--only STAGE` instead of `--only <list[str]>`."""
+"""The name of each value: `--only STAGE` instead of `--only <list[str]>`."""
 
 from __future__ import annotations
 
@@ -33,18 +33,44 @@ _BY_KIND = {int: "N", float: "NUMBER", Path: "PATH"}
 
 
 def name_values(command: Any) -> None:
+    """Name the values of all commands; typer adds options such as `--help` when it shows them."""
+    every = command.get_params
+
+    def named(ctx: Any) -> Any:
+        params = every(ctx)
+        for param in params:
+            _name(param)
+        return params
+
+    command.get_params = named
     for param in command.params:
-        kind = _kind(param)
-        if kind and not param.metavar:
-            param.metavar = _word(param.opts, kind)
+        _name(param)
     for child in getattr(command, "commands", {}).values():
         name_values(child)
 
 
+def _name(param: Any) -> None:
+    if param.param_type_name == "argument":
+        param.metavar = param.metavar or argument_name(param)
+        if not param.type_descriptor.is_choice:
+            param.display_type_rich = _no_type
+    elif getattr(param, "is_flag", False):
+        param.display_type_rich = _no_type
+    elif (kind := _kind(param)) and not param.metavar:
+        param.metavar = _word(param.opts, kind)
+
+
+def argument_name(param: Any) -> str:
+    """ID of an argument that Python calls `id_`."""
+    return str(param.name).rstrip("_").upper()
+
+
+def _no_type(ctx: Any) -> None:
+    """Flags have no value, and the name of an argument says more than its Python type."""
+
+
 def _kind(param: Any) -> type | None:
-    """The type of one value; None for flags without one, for choices, and for arguments."""
-    if param.param_type_name != "option" or getattr(param, "is_flag", False):
-        return None
+    """The type of one value; None for choices."""
     annotation = param.type_descriptor.annotation
     kind = next(iter(getattr(annotation, "__args__", ())), annotation)
     return kind if isinstance(kind, type) and not issubclass(kind, Enum) else None
