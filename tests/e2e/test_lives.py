@@ -29,7 +29,7 @@ OFF = {
 MEMBERS = {
     "reached": "Talos members match the inventory",
     "unreachable": "no node has discovered another node",
-    "off": "discovery is off",
+    "off": "discovery is disabled",
 }
 # One of them is enough for every day: the other tests bring up what is new.
 LIVES = [
