@@ -101,7 +101,7 @@ def test_values_come_from_stdin(
     capsys.readouterr()
     assert talops(["secrets", "get", "-o", "json", "-C", str(root)]) == 0
     names = json.loads(capsys.readouterr().out)
-    assert names == ["cf_account_id", "other", "state_encryption_passphrase"]
+    assert names == ["cf_account_id", "cluster_age_key", "other", "state_encryption_passphrase"]
     assert talops(["secrets", "get", "cf_account_id", "-C", str(root)]) == 0
     assert capsys.readouterr().out == "value-x\n"
     assert talops(["secrets", "get", "nothing", "-C", str(root)]) == 1

@@ -19,6 +19,7 @@ from talops.secrets.rules import load_rules, replace_recipient, rules_text
         ("infrastructure/secrets.sops.yaml", True),
         ("kubernetes/apps/x/secret.sops.yml", True),
         ("bootstrap/github.sops.yaml", True),
+        ("x/kubernetes/secret.sops.yaml", False),
         ("other/secret.sops.yaml", False),
         ("talos/talconfig.yaml", False),
     ],

@@ -60,6 +60,15 @@ def inventory_if_any(root: Path) -> Cluster | None:
     return load(root).require() if (root / CLUSTER_FILE).exists() else None
 
 
+def flux_folder_of(root: Path) -> str:
+    """The folder that the key of the cluster opens; an inventory may name another one."""
+    from talops.inventory.load import load
+    from talops.secrets.cluster_key import FOLDER, flux_folder
+
+    cluster = load(root).cluster
+    return flux_folder(cluster.repository.path) if cluster and cluster.repository else FOLDER
+
+
 def closed_site(directory: Path, environment: Mapping[str, str]) -> ClosedSite:
     """What the inventory alone says; no program is started."""
     root = directory.resolve()

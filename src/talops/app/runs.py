@@ -145,6 +145,20 @@ def repair(site: Site, wanted: Repairs) -> Run:
     )
 
 
+def split(site: Site, manner: Manner = ASKING, *, rotate: bool = False) -> Run:
+    """`rotate`: the cluster gets another identity instead of its own."""
+    from talops.workflows import split as workflow
+
+    return _run(
+        "secrets split",
+        site,
+        lambda record: workflow.split(site, record, rotate=rotate),
+        manner,
+        Consent("talops secrets split --yes", manner.yes),
+        afterwards("talops secrets split"),
+    )
+
+
 def afterwards(command: str, *then: str) -> Callable[[RunResult], list[str]]:
     """The next commands: the same one until it succeeds, then those that follow it."""
     return lambda result: [command, "talops runs log"] if result.exit_code else [*then]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from talops.site.site import Site
 
 
-def run_and_exit(site: Site, run: Run, output: Format = Format.TEXT) -> None:
+def run_and_exit(site: Site, run: Run, output: Format = Format.TEXT) -> NoReturn:
     """End the command with the exit code of the run; the view has shown the result."""
     raise typer.Exit(asyncio.run(in_terminal(site, run, output)).exit_code)
 

@@ -14,6 +14,7 @@ from talops.delivery.gitrepo import GitAccess, snapshot
 from talops.errors import DeniedError, TalopsError
 from talops.gitops import flux
 from talops.gitops.deploykey import GITHUB_HOSTS, VAULT_NAME
+from talops.secrets.age import KeyRing
 from talops.secrets.gitfiles import known_files, read_text
 from talops.secrets.metadata import is_encrypted_name, recipients_of
 
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from talops.delivery.planted_keys import PlantedKeys
     from talops.inventory.model import Repository
     from talops.redaction import Secret
-    from talops.secrets.age import AgeKey
     from talops.secrets.sops import Sops
     from talops.site.site import Site
 
@@ -33,23 +34,14 @@ TOKEN_NAME, USER_NAME = "git_token", "git_username"
 
 @dataclass(frozen=True)
 class CheckedBranch:
-    """The branch as Flux will see it; the plain value of `canary` must arrive."""
+    """The branch as Flux will see it; the plain value of `canary` must arrive.
+
+    `waiting`: files that the cluster's own key does not open yet, here or in the branch.
+    """
 
     commit: str
     canary: Secret | None
-
-
-def the_key(sops: Sops) -> AgeKey:
-    """The identity to store in the cluster; there must be exactly one."""
-    if sops.keys is None:
-        raise DeniedError(
-            "there is no age key for Flux",
-            where="age.key",
-            hint="talops secrets init, or set SOPS_AGE_KEY_FILE to the key file",
-        )
-    if sops.keys.rotating_to:
-        raise TalopsError("a rotation of the age key is not finished", hint="talops secrets rotate")
-    return sops.keys.keys[0]
+    waiting: tuple[str, ...] = ()
 
 
 def access(site: Site, repository: Repository) -> GitAccess | None:
@@ -95,16 +87,16 @@ def read_named(path: Path, key: str) -> str:
         ) from error
 
 
-async def check(site: Site, repository: Repository, reader: GitAccess) -> CheckedBranch:
-    """Every encrypted file, local or in the branch, must open with the key for Flux."""
-    key = the_key(site.sops)
-    sops = replace(site.sops, keys=site.sops.keys.only(key) if site.sops.keys else None)
+async def check(
+    site: Site, repository: Repository, reader: GitAccess, keys: PlantedKeys
+) -> CheckedBranch:
+    """Every encrypted file, local or in the branch, must open with a key of the cluster."""
     here = {
         name: text
         for name in await known_files(site.root)
         if is_encrypted_name(name) and (text := read_text(site.root, name)) is not None
     }
-    known = await _open_all(sops, here, "")
+    known = await _open_all(site.sops, keys.concerning(here), keys, "")
     async with snapshot(reader) as branch:
         inside = [n for n in branch.files if n.startswith(f"{repository.path}/")]
         if not inside:
@@ -114,11 +106,15 @@ async def check(site: Site, repository: Repository, reader: GitAccess) -> Checke
                 hint="talops gitops init, then commit and push",
             )
         names = [name for name in branch.files if is_encrypted_name(name)]
-        texts = {name: await branch.text(name) for name in names}
+        texts = keys.concerning({name: await branch.text(name) for name in names})
         same = {name: known[name] for name, text in texts.items() if here.get(name) == text}
         others = {name: text for name, text in texts.items() if name not in same}
-        opened = await _open_all(sops, others, f"{repository.url}@{repository.branch}:")
-        return CheckedBranch(branch.commit, canary_of({**same, **opened}, repository.path))
+        place = f"{repository.url}@{repository.branch}:"
+        opened = {**same, **await _open_all(site.sops, others, keys, place)}
+        local = [name for name, file in known.items() if file.waiting]
+        pushed = [name for name, file in opened.items() if file.waiting]
+        canary = canary_of({name: file.plain for name, file in opened.items()}, repository.path)
+        return CheckedBranch(branch.commit, canary, tuple(sorted({*local, *pushed})))
 
 
 def canary_of(opened: Mapping[str, str], path: str) -> Secret | None:
@@ -137,23 +133,38 @@ def canary_of(opened: Mapping[str, str], path: str) -> Secret | None:
         ) from None
 
 
-async def _open_all(sops: Sops, texts: Mapping[str, str], place: str) -> dict[str, str]:
+@dataclass(frozen=True)
+class _Opened:
+    """`waiting`: not with the key of the cluster, but with the one that it replaces."""
+
+    plain: str
+    waiting: bool
+
+
+async def _open_all(
+    sops: Sops, texts: Mapping[str, str], keys: PlantedKeys, place: str
+) -> dict[str, _Opened]:
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def one(name: str, text: str) -> tuple[str, str]:
-        if recipients_of(text, name) is None:
+    async def one(name: str, text: str) -> tuple[str, _Opened]:
+        recipients = recipients_of(text, name)
+        if recipients is None:
             raise TalopsError(
                 "the name says encrypted, but the file is not",
                 where=place + name,
                 hint="talops secrets check",
             )
+        waiting = keys.waits(recipients)
+        ring = KeyRing(keys.old if waiting else (keys.goal,))
         async with gate:
             try:
-                plain = await sops.decrypt_text(text, sops.root / name)
+                plain = await replace(sops, keys=ring).decrypt_text(text, sops.root / name)
             except TalopsError as error:
-                raise type(error)(error.what, where=place + name, hint=error.hint) from None
+                raise type(error)(
+                    error.what, where=place + name, hint=keys.hint or error.hint
+                ) from None
         _check_sizes(plain, place + name)
-        return name, plain
+        return name, _Opened(plain, waiting)
 
     return dict(await asyncio.gather(*(one(name, text) for name, text in texts.items())))
 

@@ -18,6 +18,9 @@ Object = dict[str, Any]
 NAMESPACE = "flux-system"
 NAME = "flux-system"
 KEY_SECRET, GIT_SECRET = "sops-age", "flux-system"
+# Flux' kustomize-controller reads age keys from entries with this ending.
+KEY_SUFFIX = ".agekey"
+KEY_ENTRY = f"age{KEY_SUFFIX}"
 CANARY = "talops-canary"
 CANARY_FILE = "canary.sops.yaml"
 SOURCES, KUSTOMIZE = "source.toolkit.fluxcd.io/v1", "kustomize.toolkit.fluxcd.io/v1"
@@ -56,11 +59,12 @@ def check_size(obj: Object, where: str) -> None:
         )
 
 
-def age_secret(identity: Secret) -> Object:
-    """Flux' kustomize-controller reads age keys from entries that end in .agekey."""
+def age_secret(*identities: Secret) -> Object:
+    """One entry with all identities, one per line, so that they change together."""
     from talops.redaction import Secret as Text
 
-    return secret(KEY_SECRET, {"age.agekey": Text(identity.reveal() + "\n")})
+    lines = "".join(f"{identity.reveal()}\n" for identity in identities)
+    return secret(KEY_SECRET, {KEY_ENTRY: Text(lines)})
 
 
 def token_secret(username: str, token: Secret, ca: str | None) -> Object:

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.secrets.cluster_key import FOLDER, cluster_key, is_inside
 from talops.secrets.gitfiles import known_files, read_text, staged_files, tracked_files
 from talops.secrets.metadata import is_encrypted_name, recipients_of
 from talops.secrets.rules import FILE as RULES_FILE
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from talops.problems import FileProblem
     from talops.redaction import Secret
+    from talops.secrets.cluster_key import ClusterKey
     from talops.secrets.sops import Sops
 
 AT_ONCE = 4
@@ -32,15 +34,17 @@ exec talops secrets check --staged
 """
 
 
-async def check_repository(sops: Sops) -> list[FileProblem]:
-    """Report every problem at once."""
+async def check_repository(sops: Sops, folder: str = FOLDER) -> list[FileProblem]:
+    """Report every problem at once; `folder` is what the key of the cluster opens."""
     root = sops.root
     names = await tracked_files(root)
     texts = {name: text for name in names if (text := read_text(root, name)) is not None}
     encrypted = [name for name in await known_files(root) if is_encrypted_name(name)]
     problems = await _opened(sops, encrypted)
     problems += _recipients(root, encrypted)
-    problems += _plain(texts, await _known_values(sops))
+    known = await _known_values(sops)
+    problems += _plain(texts, known)
+    problems += _for_cluster(root, encrypted, cluster_key(known), folder)
     return sorted(problems, key=lambda problem: problem.where)
 
 
@@ -104,6 +108,19 @@ def _recipients(root: Path, names: list[str]) -> list[FileProblem]:
         return [in_file("no rule", RULES_FILE, ".sops.yaml does not exist", hint)] if names else []
     found = (_stale(root, rules, name) for name in names)
     return [problem for problem in found if problem]
+
+
+def _for_cluster(
+    root: Path, names: list[str], key: ClusterKey | None, folder: str
+) -> list[FileProblem]:
+    """Files that the key in the cluster opens, although Flux does not apply them."""
+    found = []
+    for name in names if key else ():
+        have = _recipients_or_none(root, name) or frozenset()
+        if key and key.recipients & have and not is_inside(name, folder):
+            what = f"the key of the cluster opens this file, which is outside {folder}/"
+            found.append(in_file("cluster key", name, what, "talops secrets split"))
+    return found
 
 
 def _stale(root: Path, rules: Rules, name: str) -> FileProblem | None:

@@ -6,12 +6,15 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from talops.errors import TalopsError
+from talops.errors import DeniedError, TalopsError
 from talops.files import PRIVATE, sweep, write_atomic
 from talops.redaction import Secret
+from talops.secrets import cluster_key
 from talops.secrets.age import AgeKey, KeyRing, check_recipients, load_keys
 from talops.secrets.check import HOOK
 from talops.secrets.gitfiles import hooks_directory
+from talops.secrets.rotation import encrypted_files
+from talops.secrets.rule_edits import with_cluster
 from talops.secrets.rules import FILE as RULES_FILE
 from talops.secrets.rules import load_rules, rules_text
 from talops.secrets.vault import Vault
@@ -48,9 +51,13 @@ async def init(
     _make_rules(sops.root, [recipient, *others], keys, made)
     vault = Vault.of(sops)
     if not vault.file.exists():
-        # The only value without another source: generated here, never shown.
-        await vault.write({"state_encryption_passphrase": Secret(secrets.token_urlsafe(32))})
+        # The values without another source: generated here, never shown.
+        key = await _new_cluster_key(sops.root)
+        own = {cluster_key.CURRENT: key.identity} if key else {}
+        passphrase = Secret(secrets.token_urlsafe(32))
+        await vault.write({"state_encryption_passphrase": passphrase, **own})
         made.append(str(vault.file.relative_to(sops.root)))
+    await _list_cluster(vault, made)
     if hook:
         await _install_hook(sops.root, made)
     return CreatedFiles(recipient, tuple(made), sops)
@@ -84,6 +91,44 @@ def _make_rules(root: Path, recipients: list[str], keys: KeyRing, made: list[str
             where=str(root / RULES_FILE),
             hint="put the listed key into age.key, or add this recipient",
         )
+
+
+async def _new_cluster_key(root: Path) -> AgeKey | None:
+    """None where Flux has files already, or the rules have no place for another recipient: there
+    `talops secrets split` does it, or says what is missing.
+    """
+    key = AgeKey.generate()
+    try:
+        changed = _with_cluster(root, key)
+    except TalopsError:
+        return None
+    return key if changed and not await _has_files_of_flux(root) else None
+
+
+async def _list_cluster(vault: Vault, made: list[str]) -> None:
+    """The recipient is listed only when its key is stored: an interruption cannot lose a key."""
+    root = vault.sops.root
+    try:
+        key = cluster_key.cluster_key(await vault.read())
+    except DeniedError:  # a new colleague, for whom the files are not encrypted yet
+        return
+    if key is None or await _has_files_of_flux(root):
+        return
+    if changed := _with_cluster(root, key.goal):
+        write_atomic(root / RULES_FILE, changed)
+        made.append(f"recipient of the cluster in {RULES_FILE}")
+
+
+def _with_cluster(root: Path, key: AgeKey) -> str | None:
+    """The new text of .sops.yaml; None if it lists the cluster already."""
+    text = (root / RULES_FILE).read_text(encoding="utf-8")
+    changed = with_cluster(text, cluster_key.FOLDER, (), key.recipient)
+    return changed if changed != text else None
+
+
+async def _has_files_of_flux(root: Path) -> bool:
+    names = [str(file.relative_to(root)) for file in await encrypted_files(root)]
+    return any(cluster_key.is_inside(name, cluster_key.FOLDER) for name in names)
 
 
 def _ignore(root: Path, made: list[str]) -> None:

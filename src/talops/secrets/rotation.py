@@ -19,11 +19,12 @@ from talops.events import Emit, Note
 from talops.files import write_atomic
 from talops.secrets import keyfile
 from talops.secrets.age import AgeKey, KeyRing, load_keys
+from talops.secrets.cluster_key import cluster_key
 from talops.secrets.gitfiles import known_files
 from talops.secrets.metadata import is_encrypted_name, read_recipients
 from talops.secrets.rules import FILE as RULES_FILE
 from talops.secrets.rules import load_rules, replace_recipient
-from talops.secrets.vault import replacing
+from talops.secrets.vault import Vault, replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +37,8 @@ class RotationResult:
     old: tuple[str, ...]
     new: str
     files: tuple[str, ...]
+    # The cluster has an identity of its own, which this did not change.
+    separate: bool = False
 
 
 async def rotate(sops: Sops, key_file: Path, emit: Emit) -> RotationResult:
@@ -47,14 +50,16 @@ async def rotate(sops: Sops, key_file: Path, emit: Emit) -> RotationResult:
     both = replace(sops, keys=ring)
     files = await encrypted_files(sops.root)
     for file in files:
-        await _for_recipients(both, file, ring.only(new), add=(new.recipient,))
+        await for_recipients(both, file, ring.only(new), add=(new.recipient,))
     _change_rules(sops.root, old, new)
     gone = tuple(key.recipient for key in old)
     for file in files:
-        await _for_recipients(both, file, ring.only(new), remove=gone)
+        await for_recipients(both, file, ring.only(new), remove=gone)
         emit(Note(f"{file.relative_to(sops.root)}: encrypted for {new.recipient}"))
+    separate = cluster_key(await Vault.of(both).read()) is not None
     keyfile.keep_only(key_file, new)
-    return RotationResult(gone, new.recipient, tuple(str(f.relative_to(sops.root)) for f in files))
+    names = tuple(str(file.relative_to(sops.root)) for file in files)
+    return RotationResult(gone, new.recipient, names, separate)
 
 
 async def follow_rules(sops: Sops, emit: Emit) -> list[str]:
@@ -75,7 +80,7 @@ async def follow_rules(sops: Sops, emit: Emit) -> list[str]:
                 hint="add its recipient to .sops.yaml",
             )
         add, remove = tuple(sorted(want - have)), tuple(sorted(have - want))
-        await _for_recipients(sops, file, sops.keys, add=add, remove=remove)
+        await for_recipients(sops, file, sops.keys, add=add, remove=remove)
         emit(Note(f"{name}: encrypted for {', '.join(sorted(want))}"))
         changed.append(name)
     return changed
@@ -99,7 +104,7 @@ def _begin(key_file: Path, emit: Emit) -> KeyRing:
     return KeyRing((*ring.keys, new), rotating_to=new)
 
 
-async def _for_recipients(
+async def for_recipients(
     sops: Sops,
     file: Path,
     proof: KeyRing,
@@ -107,6 +112,7 @@ async def _for_recipients(
     add: tuple[str, ...] = (),
     remove: tuple[str, ...] = (),
 ) -> None:
+    """`proof` alone must open the new file, otherwise the old one stays."""
     have = read_recipients(file) or frozenset()
     add = tuple(recipient for recipient in add if recipient not in have)
     remove = tuple(recipient for recipient in remove if recipient in have)

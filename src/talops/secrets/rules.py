@@ -23,8 +23,13 @@ creation_rules:
   # Talos secrets: every value.
   - path_regex: talos/.*\\.sops\\.ya?ml
     age: {age}
-  # Kubernetes secrets: only the values, so that names and labels stay readable for Flux.
-  - path_regex: (bootstrap|kubernetes)/.*\\.sops\\.ya?ml
+  # Kubernetes secrets: only the values, so that names and labels stay readable for Flux, which
+  # decrypts them with the cluster's own key. That key is listed nowhere else.
+  - path_regex: ^kubernetes/.*\\.sops\\.ya?ml
+    encrypted_regex: ^(data|stringData)$
+    mac_only_encrypted: true
+    age: {flux}
+  - path_regex: bootstrap/.*\\.sops\\.ya?ml
     encrypted_regex: ^(data|stringData)$
     mac_only_encrypted: true
     age: {age}
@@ -52,32 +57,45 @@ class Rules:
 
     def recipients_for(self, relative: str) -> frozenset[str] | None:
         """The recipients of a file at this path; None if no rule matches."""
-        for rule in self.rules:
-            if re.search(rule.path_regex, relative):
-                return rule.recipients
-        return None
+        place = self.place_of(relative)
+        return None if place is None else self.rules[place].recipients
+
+    def place_of(self, relative: str) -> int | None:
+        """The number of the rule that applies to this path."""
+        found = (i for i, rule in enumerate(self.rules) if re.search(rule.path_regex, relative))
+        return next(found, None)
 
     @property
     def recipients(self) -> frozenset[str]:
         return frozenset().union(*(rule.recipients for rule in self.rules))
 
 
-def rules_text(recipients: Sequence[str]) -> str:
-    return _TEMPLATE.format(age=",".join(recipients))
+def rules_text(recipients: Sequence[str], cluster: str | None = None) -> str:
+    """`cluster` is the recipient that only opens kubernetes/."""
+    flux = [*recipients, *([cluster] if cluster else [])]
+    return _TEMPLATE.format(age=",".join(recipients), flux=",".join(flux))
 
 
 def load_rules(root: Path) -> Rules | None:
     """None if .sops.yaml does not exist."""
     file = root / FILE
     try:
-        document = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
-    except (OSError, YAMLError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise TalopsError(f"cannot be read: {error}", where=str(file)) from error
+    return parse_rules(text, str(file))
+
+
+def parse_rules(text: str, where: str = FILE) -> Rules:
+    try:
+        document = YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise TalopsError(f"cannot be read: {error}", where=where) from error
     entries = document.get("creation_rules") if isinstance(document, dict) else None
-    if not isinstance(entries, list):
-        raise TalopsError("contains no creation_rules", where=str(file))
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise TalopsError("contains no creation_rules", where=where)
     return Rules(tuple(Rule(str(e.get("path_regex") or ""), _recipients(e)) for e in entries))
 
 

@@ -66,6 +66,12 @@ class Sops:
         if code:
             raise self._refusal(file, code, err)
 
+    async def unset_value(self, file: Path, key: str) -> None:
+        """Remove one value of an encrypted file in place."""
+        code, _, err = await self._run(["unset", str(file), f'["{key}"]'], keys=self.keys)
+        if code:
+            raise self._refusal(file, code, err)
+
     async def change_recipients(
         self, file: Path, *, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> None:

@@ -19,7 +19,7 @@ from talops.files import PRIVATE, write_atomic
 from talops.redaction import Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from talops.secrets.sops import Sops
 
@@ -33,6 +33,7 @@ KNOWN = (
     "state_encryption_passphrase",
     "cf_account_id",
     "truenas_api_key",
+    "cluster_age_key",
 )
 
 
@@ -63,11 +64,16 @@ class Vault:
             raise TalopsError("not a flat map of names to values", where=str(self.file))
         return {key.value: Secret(value.value) for key, value in root.value}
 
-    async def write(self, values: Mapping[str, Secret]) -> list[str]:
-        """Set these values and verify that they can be read; returns the changed names."""
+    async def write(
+        self, values: Mapping[str, Secret], *, remove: Collection[str] = ()
+    ) -> list[str]:
+        """Set and remove these values at once, and verify that the rest can be read; returns the
+        changed names.
+        """
         before = await self.read()
         changed = [name for name, value in values.items() if before.get(name) != value]
-        if not changed:
+        gone = [name for name in remove if name in before]
+        if not changed and not gone:
             return []
         if not self.file.exists():
             await self._create({name: values[name] for name in changed})
@@ -75,8 +81,11 @@ class Vault:
             with replacing(self.file) as copy:
                 for name in changed:
                     await self.sops.set_value(copy, name, json.dumps(values[name].reveal()))
-                self._prove(await self.sops.decrypt(copy), {**before, **values})
-        return changed
+                for name in gone:
+                    await self.sops.unset_value(copy, name)
+                after = {name: value for name, value in before.items() if name not in gone}
+                self._prove(await self.sops.decrypt(copy), {**after, **values})
+        return [*changed, *gone]
 
     async def _create(self, values: Mapping[str, Secret]) -> None:
         plain = _yaml({name: value.reveal() for name, value in values.items()})

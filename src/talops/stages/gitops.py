@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from talops.delivery import flux_install, handover
+from talops.delivery import flux_install, following, handover
+from talops.delivery.keeping import keep_only_goal
 from talops.delivery.objects import (
     ObjectChange,
     bring,
@@ -16,36 +15,31 @@ from talops.delivery.objects import (
     look,
     wait_until_ready,
 )
+from talops.delivery.planted_keys import live_keys, planted_keys
 from talops.errors import TalopsError
 from talops.gitops import deploykey, flux
 from talops.gitops.deploykey import VAULT_NAME
-from talops.kube.conditions import condition, ready
-from talops.kube.objects import Object, Ref
 from talops.pipeline.stage import Absent, Stage
 from talops.secrets.vault import Vault
-from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from talops.delivery.gitrepo import GitAccess
     from talops.delivery.handover import CheckedBranch
+    from talops.delivery.planted_keys import PlantedKeys
     from talops.inventory.model import Repository
     from talops.kube.client import KubeClient
+    from talops.kube.objects import Object
     from talops.pipeline.stage import Reporter, Seen
     from talops.redaction import Secret
     from talops.site.site import Site
 
-    Probe = Callable[[], Awaitable[Ready[None] | NotYet]]
 
-FOLLOW, INSTALL, MAKE_KEY = "reconcile", "install", "generate"
+FOLLOW, INSTALL, MAKE_KEY, UPDATE = "reconcile", "install", "generate", "update"
+NARROW = "remove"
 # Namespaces and secrets: restoring them restarts nothing.
-GENTLE = frozenset({"create"})
-REQUESTED = "reconcile.fluxcd.io/requestedAt"
-GIT, SYNC = (
-    Ref(flux.SOURCES, "GitRepository", flux.NAME, flux.NAMESPACE),
-    Ref(flux.KUSTOMIZE, "Kustomization", flux.NAME, flux.NAMESPACE),
-)
+GENTLE = frozenset({"create", UPDATE})
 
 
 @dataclass(frozen=True)
@@ -63,12 +57,22 @@ class Facts:
 
     `needs_key`: a deploy key must be generated first. `checked`: the branch as it is now; None if
     it could not be read yet. `behind`: Flux has fetched another commit than the checked one.
+    `narrow`: the cluster holds an older key, which Flux needs only until it has that commit.
     """
 
     pending: tuple[tuple[Part, bool], ...] = ()
     needs_key: bool = False
     checked: CheckedBranch | None = None
     behind: bool = False
+    narrow: bool = False
+
+
+@dataclass(frozen=True)
+class _Held:
+    """The Secret with the keys of the cluster; `narrow`: with one that it will lose."""
+
+    part: Part
+    narrow: bool
 
 
 class GitOps(Stage[Facts, ObjectChange]):
@@ -88,19 +92,23 @@ class GitOps(Stage[Facts, ObjectChange]):
         repository = self._repository
         if repository is None:
             return Facts()
-        handover.the_key(self._site.sops)
+        keys = planted_keys(self._site.sops, self._site.credentials, repository)
         reader = handover.access(self._site, repository)
         if reader is None:
             return Facts(needs_key=True)
-        checked = await handover.check(self._site, repository, reader)
+        checked = await handover.check(self._site, repository, reader, keys)
         parts = await self._wanted(repository, reader)
         kube = client(self._site)
         if kube is None:
+            keys.to_hold((), checked.waiting, applied=False)
             return Absent("kubeconfig", "there is no kubeconfig yet")
         async with kube:
+            held = await self._held(kube, keys, checked)
+            parts.insert(1, held.part)
             seen = [(part, await look(kube, part.objects)) for part in parts]
             pending = tuple((part, found.gentle) for part, found in seen if not found.done)
-            return Facts(pending, checked=checked, behind=await _is_behind(kube, checked))
+            behind = await following.is_behind(kube, checked.commit)
+            return Facts(pending, False, checked, behind, held.narrow)
 
     def plan(self, facts: Facts) -> list[ObjectChange]:
         if facts.needs_key:
@@ -118,6 +126,9 @@ class GitOps(Stage[Facts, ObjectChange]):
         if facts.behind and facts.checked:
             commit = facts.checked.commit[:12]
             changes.append(ObjectChange(FOLLOW, commit, "request a fetch by Flux", gentle=True))
+        if facts.narrow:
+            detail = "when Flux does not need it any more"
+            changes.append(ObjectChange(NARROW, f"old key from secret {flux.KEY_SECRET}", detail))
         return changes
 
     async def apply(self, change: ObjectChange) -> None:
@@ -126,8 +137,10 @@ class GitOps(Stage[Facts, ObjectChange]):
             return
         async with connected(self._site) as kube:
             if change.action == FOLLOW:
-                now = datetime.now(UTC).isoformat()
-                await kube.merge(GIT, {"metadata": {"annotations": {REQUESTED: now}}})
+                await following.request(kube, following.GIT)
+                return
+            if change.action == NARROW:
+                await self._narrow(kube)
                 return
             await bring(kube, change.objects, self._site, self._report)
             if change.action == INSTALL:
@@ -148,19 +161,25 @@ class GitOps(Stage[Facts, ObjectChange]):
                 ),
             )
         async with connected(self._site) as kube:
-            await self._wait("Flux to fetch the repository", lambda: _fetched(kube, checked))
-            await self._wait("Flux to apply the repository", lambda: _applied(kube))
+            await following.follow(kube, checked.commit, self._site, self._report)
             await self._prove(kube, checked.canary)
 
-    async def _wait(self, name: str, probe: Probe) -> None:
-        await wait_for(
-            name,
-            probe,
-            timeout=self._site.limits.kubernetes,
-            interval=self._site.limits.interval,
-            hint=f"kubectl describe gitrepository,kustomization -n {flux.NAMESPACE}",
-            report=self._report.waiting,
-        )
+    async def _held(self, kube: KubeClient, keys: PlantedKeys, checked: CheckedBranch) -> _Held:
+        live = await live_keys(kube)
+        applied = await following.has_applied(kube, checked.commit)
+        held = keys.to_hold(live, checked.waiting, applied=applied)
+        secret = flux.age_secret(*(key.identity for key in held))
+        part = Part(UPDATE if live else "create", f"secret {flux.KEY_SECRET}", (secret,))
+        return _Held(part, narrow=len(held) > 1 and not checked.waiting)
+
+    async def _narrow(self, kube: KubeClient) -> None:
+        repository = self._repository
+        assert repository
+        keys = planted_keys(self._site.sops, self._site.credentials, repository)
+        reader = handover.access(self._site, repository)
+        assert reader
+        checked = await handover.check(self._site, repository, reader, keys)
+        await keep_only_goal(kube, keys, checked, self._site, self._report)
 
     async def _prove(self, kube: KubeClient, wanted: Secret | None) -> None:
         """The canary has the same plain value in the cluster as here: Flux decrypted it."""
@@ -171,70 +190,21 @@ class GitOps(Stage[Facts, ObjectChange]):
                 hint="talops gitops init, then commit and push",
             )
             return
-        await self._wait("Flux to decrypt the canary Secret", lambda: _decrypted(kube, wanted))
+        await following.decrypts(kube, wanted, self._site, self._report)
 
     async def _wanted(self, repository: Repository, reader: GitAccess) -> list[Part]:
         title, controllers = await flux_install.objects(self._site, repository.install)
         git = git_secret(self._site, reader)
-        key = flux.age_secret(handover.the_key(self._site.sops).identity)
         sync = [flux.git_repository(repository, with_secret=git is not None)]
         sync.append(flux.kustomization(repository))
         operated = repository.install == "operator"
         return [
             Part("create", f"namespace {flux.NAMESPACE}", (flux.namespace(),)),
-            Part("create", f"secret {flux.KEY_SECRET}", (key,)),
             *([Part("create", "Git credentials", (git,))] if git else []),
             Part(INSTALL, title, tuple(controllers)),
             *([Part(INSTALL, "FluxInstance", (flux_install.instance(self._site),))] * operated),
             Part("sync", f"{repository.name}@{repository.branch}", tuple(sync)),
         ]
-
-
-async def _fetched(kube: KubeClient, checked: CheckedBranch) -> Ready[None] | NotYet:
-    found = ready(await kube.get(GIT))
-    if isinstance(found, NotYet):
-        return found
-    if why := condition(found.value, "Ready"):
-        return NotYet(why)
-    revision = revision_of(found.value)
-    if checked.commit not in revision:
-        return NotYet(
-            f"fetched {revision}, but the latest commit of the branch is {checked.commit}"
-        )
-    return Ready(None)
-
-
-async def _is_behind(kube: KubeClient, checked: CheckedBranch) -> bool:
-    fetched = revision_of(await kube.get(GIT) or {})
-    return bool(fetched) and checked.commit not in fetched
-
-
-async def _applied(kube: KubeClient) -> Ready[None] | NotYet:
-    """Ready, and for the fetched commit, not for an earlier one."""
-    found = ready(await kube.get(SYNC))
-    if isinstance(found, NotYet):
-        return found
-    fetched = revision_of(await kube.get(GIT) or {})
-    applied = found.value["status"].get("lastAppliedRevision")
-    if applied is None or applied != fetched:
-        return NotYet(f"applied {applied or 'nothing'}, but fetched {fetched}")
-    return Ready(None)
-
-
-async def _decrypted(kube: KubeClient, wanted: Secret) -> Ready[None] | NotYet:
-    live = await kube.get(Ref("v1", "Secret", flux.CANARY, flux.NAMESPACE))
-    if live is None:
-        return NotYet("the Secret does not exist yet")
-    value = base64.b64decode((live.get("data") or {}).get("canary", "")).decode(errors="replace")
-    if value != wanted.reveal():
-        return NotYet("its value differs from the repository")
-    return Ready(None)
-
-
-def revision_of(repository: Object) -> str:
-    """main@sha1:… as source-controller writes it; empty before the first fetch."""
-    artifact = (repository.get("status") or {}).get("artifact") or {}
-    return str(artifact.get("revision", ""))
 
 
 def git_secret(site: Site, reader: GitAccess) -> Object | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tests.lab.talos.harness import Lab
 
 from talops.cli.app import run
+from talops.delivery.planted_keys import every_key
 from talops.inventory.load import load
 from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load as load_kubeconfig
@@ -30,11 +31,14 @@ from talops.lab.releases.service import ReleasesService
 from talops.lab.spec import LabSpec
 from talops.pipeline.runner import run_stages
 from talops.pipeline.stage import Reporter
+from talops.secrets.cluster_key import CURRENT, NEXT
 from talops.secrets.init import init as make_secrets
 from talops.secrets.sops import Sops
+from talops.secrets.vault import Vault
 from talops.site.site import Limits, Site
 from talops.stages.addons import Addons
 from talops.stages.gitops import GitOps
+from talops.workflows.split import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,8 +47,38 @@ if TYPE_CHECKING:
     from talops.kube.objects import Object, Ref
     from talops.pipeline.result import RunResult
     from talops.redaction import Secret
+    from talops.secrets.age import AgeKey
 
+# What `secrets init` wrote before clusters had identities of their own.
+OLD_RULES = r"""# Who can read the secrets of this repository.
+creation_rules:
+  # Talos secrets: every value.
+  - path_regex: talos/.*\.sops\.ya?ml
+    age: AGE
+  # Kubernetes secrets: only the values.
+  - path_regex: (bootstrap|kubernetes)/.*\.sops\.ya?ml
+    encrypted_regex: ^(data|stringData)$
+    mac_only_encrypted: true
+    age: AGE
+  # Credentials of talops and OpenTofu.
+  - path_regex: infrastructure/.*\.sops\.ya?ml
+    mac_only_encrypted: true
+    age: AGE
+stores:
+  yaml:
+    indent: 2
+"""
 QUICK = Limits(kubernetes=60.0, interval=0.1)
+
+
+class Reporting:
+    """The part of a record that stages use."""
+
+    def __init__(self, emit: Callable[[Event], None]) -> None:
+        self._emit = emit
+
+    def report(self, stage: str) -> Reporter:
+        return Reporter(stage, self._emit)
 
 
 class Scene:
@@ -77,6 +111,8 @@ class Scene:
         self.events: list[Event] = []
         self.learnt: list[Secret] = []
         self.credentials: dict[str, Secret] = {}
+        # The identity of the cluster, as the encrypted file has it.
+        self.own: dict[str, Secret] = {}
 
     async def start(self, *names: str) -> None:
         for service in (self.git, self.releases, self.flux):
@@ -86,6 +122,32 @@ class Scene:
         self.write_inventory()
         self._write_kubeconfig()
         self.sops = (await make_secrets(self.bare_sops, self.root / "age.key", hook=False)).sops
+        await self.read_own()
+
+    async def read_own(self) -> None:
+        kept = await Vault.of(self.sops).read()
+        self.own = {name: kept[name] for name in (CURRENT, NEXT) if name in kept}
+
+    async def share_one_key(self) -> None:
+        """As talops 0.1 made a repository: the cluster gets the key of its operator."""
+        assert self.sops.keys
+        recipient = self.sops.keys.keys[0].recipient
+        (self.root / ".sops.yaml").write_text(OLD_RULES.replace("AGE", recipient))
+        await Vault.of(self.sops).write({}, remove=[CURRENT])
+        await self.read_own()
+
+    async def split(self, *, rotate: bool = False) -> RunResult:
+        """The workflow of `talops secrets split`."""
+        record: Any = Reporting(self.events.append)
+        stages = split(self.site, record, rotate=rotate)
+        result = await run_stages(stages, emit=self.events.append)
+        await self.read_own()
+        return result
+
+    async def held(self) -> tuple[AgeKey, ...]:
+        """The identities in the cluster."""
+        async with self.kube() as kube:
+            return await every_key(kube)
 
     @property
     def bare_sops(self) -> Sops:
@@ -145,7 +207,7 @@ releases: {json.dumps(pins)}
             sops=self.sops,
             engine=Path("/nonexistent"),
             environment=dict(os.environ),
-            credentials=self.credentials,
+            credentials={**self.own, **self.credentials},
             kubeconfig=self.root / "kubeconfig",
             limits=QUICK,
         )

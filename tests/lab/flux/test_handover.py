@@ -9,6 +9,7 @@ import pytest
 
 from talops.kube.objects import Ref
 from talops.kube.waits import wait_ready
+from talops.secrets.cluster_key import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,9 @@ async def versions(scene: Scene, kinds: Sequence[tuple[str, str]] = KINDS) -> di
 
 
 async def test_a_cluster_follows_its_repository(scene: Scene) -> None:
-    """Key, Flux and sync arrive, secrets are decrypted inside, and a second run changes nothing."""
+    """The cluster's own key, Flux and sync arrive, secrets are decrypted inside, and a second run
+    changes nothing.
+    """
     await scene.init_repository()
     await scene.push()
     result = await scene.run_gitops()
@@ -53,8 +56,7 @@ async def test_a_cluster_follows_its_repository(scene: Scene) -> None:
 
     planted = await scene.get(KEY)
     assert planted
-    assert scene.sops.keys
-    identity = scene.sops.keys.keys[0].identity.reveal()
+    identity = scene.own[CURRENT].reveal()
     assert base64.b64decode(planted["data"]["age.agekey"]).decode().strip() == identity
     canary = await scene.get(CANARY)
     assert canary

@@ -15,6 +15,7 @@ from talops.pipeline.result import RunStatus
 from talops.pipeline.runner import run_stages
 from talops.pipeline.stage import Reporter
 from talops.secrets.age import load_keys
+from talops.secrets.cluster_key import CURRENT
 from talops.secrets.rotation import rotate
 from talops.stages.gitops import GitOps
 
@@ -65,12 +66,14 @@ async def test_one_step_at_a_time(scene: Scene, temporary: Path) -> None:
     await scene.push()
     assert scene.sops.keys
     secret = scene.sops.keys.keys[0].identity.reveal()
+    own = scene.own[CURRENT].reveal()
     steps = 0
     # Each round does one step more than the last, so the stage runs out of them.
     while await interrupted_after(scene, 1) is RunStatus.INTERRUPTED:
         steps += 1
         assert steps < 10
         assert holders(secret, scene.root, temporary) == {"age.key"}
+        assert holders(own, scene.root, temporary) == set()
     assert steps == 5
     result = await scene.run_gitops()
     assert result.error is None, result.error
@@ -78,7 +81,8 @@ async def test_one_step_at_a_time(scene: Scene, temporary: Path) -> None:
 
 
 async def test_a_rotated_key_follows_into_the_cluster(scene: Scene) -> None:
-    """Files, branch and planted key change together; the old key opens nothing any more."""
+    """Without a key of its own, the cluster gets the new one; the old opens nothing any more."""
+    await scene.share_one_key()
     await scene.init_repository()
     await scene.push()
     assert (await scene.run_gitops()).error is None

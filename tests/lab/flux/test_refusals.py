@@ -12,6 +12,8 @@ from talops.kube.objects import Ref
 from talops.pipeline.result import RunStatus
 from talops.redaction import Secret
 from talops.secrets.age import AgeKey, KeyRing
+from talops.secrets.cluster_key import CURRENT
+from talops.secrets.rules import rules_text
 from talops.secrets.sops import Sops
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ async def test_refusals_leave_the_cluster_alone(scene: Scene) -> None:
     await _missing_manifest(scene)
     await _foreign_file(scene)
     await _too_large(scene)
+    await _not_for_the_cluster(scene)
+    await scene.share_one_key()
     await _wrong_key(scene)
     await _no_key(scene)
 
@@ -117,9 +121,8 @@ async def _foreign_file(scene: Scene) -> None:
     """One file of the branch is for somebody else: it is named, with whom it is for."""
     stranger = AgeKey.generate()
     rules = (scene.root / ".sops.yaml").read_text()
-    assert scene.sops.keys
-    own = scene.sops.keys.keys[0].recipient
-    (scene.root / ".sops.yaml").write_text(rules.replace(own, stranger.recipient))
+    own = AgeKey.parse(scene.own[CURRENT].reveal()).recipient
+    (scene.root / ".sops.yaml").write_text(rules_text([stranger.recipient]))
     file = scene.root / "kubernetes" / "apps" / "hello" / "foreign.sops.yaml"
     file.write_text(await scene.sops.encrypt("stringData: {a: b}\n", file))
     (scene.root / ".sops.yaml").write_text(rules)
@@ -133,6 +136,22 @@ async def _foreign_file(scene: Scene) -> None:
     error = await refused(scene)
     assert str(error.where).endswith("@main:kubernetes/apps/hello/foreign.sops.yaml")
     await scene.push()
+
+
+async def _not_for_the_cluster(scene: Scene) -> None:
+    """The operator's key opens it, but that never goes into a new cluster for it."""
+    rules = (scene.root / ".sops.yaml").read_text()
+    assert scene.sops.keys
+    (scene.root / ".sops.yaml").write_text(rules_text([scene.sops.keys.keys[0].recipient]))
+    file = scene.root / "kubernetes" / "apps" / "hello" / "late.sops.yaml"
+    file.write_text(await scene.sops.encrypt("stringData: {a: b}\n", file))
+    (scene.root / ".sops.yaml").write_text(rules)
+    error = await refused(scene)
+    assert error.what == "the key of the cluster does not open this file"
+    assert error.where == "kubernetes/apps/hello/late.sops.yaml"
+    assert error.hint
+    assert error.hint.startswith("talops secrets split")
+    file.unlink()
 
 
 async def _too_large(scene: Scene) -> None:

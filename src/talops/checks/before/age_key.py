@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.pipeline.checks import Finding, Verdict, failed, from_error, passed, skipped
+from talops.pipeline.checks import (
+    Finding,
+    Verdict,
+    failed,
+    from_error,
+    passed,
+    skipped,
+    warning,
+)
 from talops.plural import count
 from talops.secrets.check import check_repository
+from talops.secrets.cluster_key import cluster_key
 from talops.secrets.gitfiles import known_files, read_text
 from talops.secrets.metadata import is_encrypted_name, recipients_of
 from talops.site.site import Site
@@ -33,8 +42,15 @@ async def look(site: ClosedSite, *, thorough: bool = False) -> list[Finding]:
                 hint="talops secrets init, or set SOPS_AGE_KEY_FILE to the key file",
             )
         ]
-    found = await _matched(sops)
+    found = [*await _matched(sops), *_shared(site)]
     return [*found, *await _opened(sops)] if thorough else found
+
+
+def _shared(site: Site) -> list[Finding]:
+    if site.cluster.repository is None or cluster_key(site.credentials):
+        return []
+    what = "the cluster gets your own age key, which opens every secret of this repository"
+    return [warning(what, hint="talops secrets split")]
 
 
 async def _matched(sops: Sops) -> list[Finding]:

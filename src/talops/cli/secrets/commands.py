@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from talops.cli.options import Directory, Format, Output
+from talops.cli.options import Directory, Format, Output, Yes
 from talops.cli.output import note, print_json
 
 if TYPE_CHECKING:
@@ -142,11 +142,53 @@ def rotate(
     recipients_only: Annotated[
         bool, typer.Option(help="Keep the key; encrypt for the recipients in .sops.yaml.")
     ] = False,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Replace the key of the cluster, not your own.")
+    ] = False,
+    yes: Yes = False,
 ) -> None:
     """Encrypt every file with a new key; removes the old key after verification."""
     from talops.cli.opening import with_keys
+    from talops.errors import TalopsError
 
+    if cluster and recipients_only:
+        raise TalopsError("--cluster cannot be combined with --recipients-only")
+    if cluster:
+        _separate(directory, yes=yes, dry_run=False, rotate=True)
     with_keys(directory, _follow if recipients_only else _rotate)
+
+
+@app.command()
+def split(
+    directory: Directory = None,
+    yes: Yes = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Show the plan and change nothing; exit 2 if it has changes."
+        ),
+    ] = False,
+    output: Output = Format.TEXT,
+) -> None:
+    """Give the cluster a key of its own that opens only what Flux applies."""
+    _separate(directory, yes=yes, dry_run=dry_run, rotate=False, output=output)
+
+
+def _separate(
+    directory: Path | None,
+    *,
+    yes: bool,
+    dry_run: bool,
+    rotate: bool,
+    output: Format = Format.TEXT,
+) -> NoReturn:
+    from talops.app import runs
+    from talops.cli.opening import site_of
+    from talops.cli.running import run_and_exit
+
+    assert directory is not None
+    site = site_of(directory)
+    run_and_exit(site, runs.split(site, runs.Manner(dry_run, yes), rotate=rotate), output)
 
 
 @app.command()
@@ -156,11 +198,14 @@ def check(
     staged: Annotated[bool, typer.Option(help="Check only the staged changes.")] = False,
 ) -> None:
     """Find plain secrets, files that cannot be decrypted, and stale recipients."""
+    from talops.app.opening import flux_folder_of
     from talops.cli.opening import with_keys
     from talops.secrets.check import check_repository, check_staged
 
     async def work(keys: Keys) -> list[FileProblem]:
-        return await (check_staged if staged else check_repository)(keys.sops)
+        if staged:
+            return await check_staged(keys.sops)
+        return await check_repository(keys.sops, flux_folder_of(keys.sops.root))
 
     problems = with_keys(directory, work)
     if output == Format.JSON:
@@ -191,7 +236,8 @@ async def _rotate(keys: Keys) -> None:
             hint="unset it and write the key to age.key",
         )
     done = await replace_key(keys.sops, keys.file, _show)
-    note("the cluster still uses the old key; before you push: talops up --only gitops")
+    if not done.separate:
+        note("the cluster still uses the old key; before you push: talops up --only gitops")
     typer.echo(done.new)
 
 

@@ -1,0 +1,26 @@
+"""`talops secrets split`: the cluster gets an age identity that opens only what Flux applies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.stages.keys.identity import ClusterIdentity
+from talops.stages.keys.plant import Plant
+from talops.stages.keys.recipients import Recipients
+from talops.stages.keys.release import Release
+
+if TYPE_CHECKING:
+    from talops.pipeline.record import Record
+    from talops.pipeline.stage import AnyStage
+    from talops.site.site import Site
+
+
+def split(site: Site, record: Record, *, rotate: bool) -> list[AnyStage]:
+    """In this order, Flux can decrypt at every moment, also if the run is killed."""
+    report = record.report
+    return [
+        ClusterIdentity(site, site.redact.learn, rotate=rotate),
+        Plant(site, report("plant")),
+        Recipients(site, report("recipients")),
+        Release(site, report("release")),
+    ]
