@@ -14,6 +14,7 @@ from talops.adoption.claims import Claim, claim_images, claim_vms, wishes
 from talops.errors import ConflictError, TalopsError
 from talops.inventory.load import load
 from talops.proxmox.facts import Guest
+from talops.site.founding.evidence import Evidence
 from talops.site.host_wanted import wanted
 from talops.site.site import Limits
 from talops.stages.adopt import Adopt, Facts
@@ -143,7 +144,8 @@ MEMBER = ControlPlaneFacts(has_data=True, members=frozenset({"ha-cp-1"}))
 
 
 def etcd(plane: ControlPlaneFacts) -> EtcdFacts:
-    return EtcdFacts({"ha-cp-1": plane, "ha-cp-2": EMPTY, "ha-cp-3": EMPTY}, "this", "this")
+    planes = {"ha-cp-1": plane, "ha-cp-2": EMPTY, "ha-cp-3": EMPTY}
+    return EtcdFacts(planes, "this", (Evidence("this directory bootstrapped it", "record"),))
 
 
 def restore(root: Path, choice: RecoveryChoice) -> Restore:

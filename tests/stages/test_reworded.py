@@ -19,6 +19,7 @@ from talops.errors import UnreachableError
 from talops.inventory.load import load
 from talops.pipeline.stage import Change, Stage
 from talops.site.fleet import Configured, InMaintenance, Unreachable
+from talops.site.founding.evidence import Evidence
 from talops.site.node_facts import Facts as ConfigFacts
 from talops.site.node_facts import NodeFacts
 from talops.site.site import Site
@@ -135,14 +136,15 @@ def etcds(site: Site, log: Log, outside: Any) -> list[Scene]:
     snapshot.write_bytes(b"database")
     empty = bootstrap.ControlPlaneFacts(has_data=False, members=frozenset())
     planes = {node.name: empty for node in CLUSTER.control_planes}
-    found = [Scene(bootstrap.Bootstrap(site, outside, SILENT), bootstrap.Facts(planes, None, "a"))]
+    found = [Scene(bootstrap.Bootstrap(site, outside, SILENT), bootstrap.Facts(planes, "a"))]
     for choice in (
         restore.RecoveryChoice(snapshot, from_copy=True),
         restore.RecoveryChoice(again=True),
     ):
         stage = restore.Restore(site, outside, SILENT, choice)
         instead(stage, log, "_record")
-        found.append(Scene(stage, bootstrap.Facts(planes, "a", "a")))
+        evidence = (Evidence("a record", "here"),)
+        found.append(Scene(stage, bootstrap.Facts(planes, "a", evidence)))
     return found
 
 

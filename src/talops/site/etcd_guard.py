@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError
-from talops.site.bootstrap_record import RECORD, read_record
+from talops.site.founding.record import any_founding
 from talops.talos.client import Talos
 from talops.talos.membership import Etcd, objection_to_stop, survey
 from talops.tofu.plan import CONTROL_PLANE
@@ -73,7 +73,7 @@ class EtcdGuard:
     ) -> None:
         self._planes = cluster.control_planes
         self._names = {node.name for node in cluster.control_planes}
-        self._record = root / RECORD
+        self._root = root
         self._fleet = fleet
         self._limits = limits
         self._allowed = frozenset(allowed)
@@ -104,12 +104,12 @@ class EtcdGuard:
         if fleet is None:
             return NONE
         found = await look_at_etcd(fleet, self._planes)
-        if found.members or not found.founded or read_record(self._record):
+        if found.members or not found.founded or any_founding(self._root):
             return found
         return await self._patiently(fleet)
 
     async def _patiently(self, fleet: Fleet) -> Etcd:
-        """No control plane answers, and this directory does not know of an etcd: most likely they
+        """No control plane answers, and there is no record of an etcd: most likely they
         are VMs of an interrupted run that still boot.
         """
         until = time.monotonic() + self._limits.boot

@@ -8,13 +8,15 @@ calls one node. After a doubtful answer it observes again instead of calling aga
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from talops.errors import ConflictError, UnreachableError
+from talops.errors import ConflictError, TalopsError, UnreachableError
 from talops.pipeline.stage import Absent, Change, Stage
-from talops.site import bootstrap_record as record
+from talops.plural import count
 from talops.site.fleet import ETCD_DATA, Fleet, named
+from talops.site.founding import record
+from talops.site.founding.evidence import Evidence, find_evidence, on_record, shared_record
 from talops.talos.errors import AlreadyDoneError, MaintenanceModeError, PreconditionError
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -27,6 +29,11 @@ if TYPE_CHECKING:
 RESTORE = (
     "restore a snapshot: talops recover --from-snapshot FILE; or, if losing its data is "
     "acceptable, start with an empty etcd: talops recover --bootstrap-again {cluster}"
+)
+WIPE = (
+    "if their machines cannot come back, wipe what is left: talops talos reset --label EPHEMERAL "
+    "--reboot --no-graceful --nodes {nodes}; then restore a snapshot: talops recover "
+    "--from-snapshot FILE"
 )
 
 
@@ -42,15 +49,31 @@ class ControlPlaneFacts:
 @dataclass(frozen=True)
 class Facts:
     planes: dict[str, ControlPlaneFacts]
-    # Cluster ID of a bootstrap that was completed from here.
-    founded: str | None
     cluster_id: str
+    # What shows that etcd was bootstrapped before.
+    evidence: tuple[Evidence, ...] = ()
     # SHA-256 of the snapshot that etcd was last restored from, or was about to be.
     snapshot: str | None = None
 
     @property
-    def any_etcd(self) -> bool:
-        return any(plane.has_data or plane.members for plane in self.planes.values())
+    def empty(self) -> bool:
+        """No control plane has data or is a member."""
+        return not any(plane.has_data or plane.members for plane in self.planes.values())
+
+    @property
+    def members(self) -> frozenset[str]:
+        """The most complete list: a member that lags behind does not hide another one."""
+        return max((plane.members for plane in self.planes.values()), key=len)
+
+    @property
+    def lost(self) -> frozenset[str]:
+        """Members whose data is gone: only a majority of the others could let them join again."""
+        empty = {n for n, plane in self.planes.items() if not (plane.has_data or plane.members)}
+        return self.members & empty
+
+    @property
+    def majority_lost(self) -> bool:
+        return bool(self.lost) and len(self.members - self.lost) <= len(self.members) // 2
 
 
 class Bootstrap(Stage[Facts, Change]):
@@ -69,25 +92,47 @@ class Bootstrap(Stage[Facts, Change]):
         return self._site.cluster.control_planes
 
     async def observe(self) -> Facts | Absent:
+        found = await self._observed()
+        if isinstance(found, Absent) or not (found.empty or found.majority_lost):
+            return found
+        assert self._fleet
+        evidence = found.evidence
+        if found.empty:
+            evidence = await find_evidence(self._site, self._fleet, found.cluster_id)
+        # A control plane that joined between two answers has its data by now.
+        later = await self._look_at_planes()
+        planes = {
+            name: replace(plane, has_data=plane.has_data or later[name].has_data)
+            for name, plane in found.planes.items()
+        }
+        return replace(found, planes=planes, evidence=evidence)
+
+    async def _observed(self) -> Facts | Absent:
+        """What the control planes and the records of this directory say."""
         bundle = await self._secrets.read()
         if bundle is None:
             return Absent("configure", "the cluster has no secrets yet")
         self._fleet = await self._secrets.fleet()
-        seen = await asyncio.gather(*(self._look(node) for node in self._planes))
-        planes = {node.name: plane for node, plane in zip(self._planes, seen, strict=True)}
+        planes = await self._look_at_planes()
         waiting = [name for name, plane in planes.items() if not plane.configured]
         if waiting:
             return Absent("apply-config", f"{', '.join(waiting)} has no machine config yet")
-        path = self._site.root / record.RECORD
-        founded, snapshot = record.read_record(path), record.read_snapshot(path)
-        return Facts(planes, founded, bundle.cluster_id, snapshot)
+        evidence = on_record(self._site, bundle.cluster_id)
+        snapshot = record.read_snapshot(self._site.root)
+        return Facts(planes, bundle.cluster_id, evidence, snapshot)
+
+    async def _look_at_planes(self) -> dict[str, ControlPlaneFacts]:
+        seen = await asyncio.gather(*(self._look(node) for node in self._planes))
+        return {node.name: plane for node, plane in zip(self._planes, seen, strict=True)}
 
     def plan(self, facts: Facts) -> list[Change]:
-        if facts.any_etcd:
+        if not facts.empty:
+            self._require_majority(facts)
             return []
-        if facts.founded == facts.cluster_id:
+        if facts.evidence:
             raise ConflictError(
-                "this cluster was bootstrapped before, but no control plane has etcd data",
+                "this cluster was bootstrapped before, but no control plane has etcd data: "
+                + "; ".join(map(str, facts.evidence)),
                 where=", ".join(facts.planes),
                 hint=RESTORE.format(cluster=self._site.cluster.name),
             )
@@ -123,14 +168,46 @@ class Bootstrap(Stage[Facts, Change]):
 
     async def conclude(self, seen: Seen[Facts, Change], /) -> None:
         """From now on this cluster is never bootstrapped a second time."""
-        path = self._site.root / record.RECORD
-        if record.read_record(path) != seen.facts.cluster_id:
-            snapshot = record.read_snapshot(path)
-            self._record("founded", seen.facts.cluster_id, snapshot=snapshot)
+        root, cluster_id = self._site.root, seen.facts.cluster_id
+        if not record.founded_here(root, cluster_id):
+            self._record("founded", cluster_id, snapshot=record.read_snapshot(root))
+        if not record.founded_in_repository(root, cluster_id):
+            # The shared record first: as long as the other one is missing, both are written again.
+            await self._record_in_states(cluster_id)
+            record.commit(root, cluster_id, self._planes[0].name)
+            self._report.note(
+                f"etcd is bootstrapped; commit {record.COMMITTED}, so that no other clone of this "
+                "repository bootstraps it again"
+            )
+
+    async def _record_in_states(self, cluster_id: str) -> None:
+        shared = shared_record(self._site)
+        if shared is None:
+            return
+        try:
+            await shared.write(record.fingerprint(cluster_id))
+        except TalopsError as error:
+            self._report.note(
+                f"the bootstrap is not on record in the shared states: {error}",
+                level="warning",
+                hint=error.hint,
+            )
+
+    def _require_majority(self, facts: Facts) -> None:
+        """Waiting for members does not help where the members that are left cannot admit any."""
+        if not facts.majority_lost:
+            return
+        left = [node for node in self._planes if node.name in facts.members - facts.lost]
+        raise ConflictError(
+            f"etcd has lost its majority: {count(len(facts.lost), 'member')} of "
+            f"{len(facts.members)} without data ({', '.join(sorted(facts.lost))})",
+            where=", ".join(node.name for node in left),
+            hint=WIPE.format(nodes=",".join(str(node.address) for node in left)),
+        )
 
     async def _found(self) -> Ready[None] | NotYet:
         """Observe all control planes, then call one. After a lost answer observe again."""
-        facts = await self.observe()
+        facts = await self._observed()
         if isinstance(facts, Absent):
             return NotYet(facts.reason)
         if not self.plan(facts):

@@ -49,7 +49,7 @@ class Restore(Bootstrap):
 
     def plan(self, facts: Facts) -> list[Change]:
         first = self._planes[0]
-        if facts.any_etcd:
+        if not facts.empty:
             return self._already(facts)
         if self._choice.snapshot:
             detail = f"from {self._choice.snapshot.name}"
@@ -78,7 +78,10 @@ class Restore(Bootstrap):
 
     def _already(self, facts: Facts) -> list[Change]:
         """A restore that was interrupted after it was accepted counts as done."""
-        if not self._choice.snapshot or facts.snapshot == self._digest:
+        if not self._choice.snapshot:
+            self._require_majority(facts)
+            return []
+        if facts.snapshot == self._digest:
             return []
         having = [name for name, plane in facts.planes.items() if plane.has_data or plane.members]
         raise ConflictError(
@@ -94,10 +97,10 @@ class Restore(Bootstrap):
 
     async def _restored(self) -> Ready[None] | NotYet:
         """Observe all, then upload and call one. After a lost answer observe again."""
-        facts = await self.observe()
+        facts = await self._observed()
         if isinstance(facts, Absent):
             return NotYet(facts.reason)
-        if facts.any_etcd:
+        if not facts.empty:
             return Ready(None)
         assert self._fleet
         assert self._choice.snapshot

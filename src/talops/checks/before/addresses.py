@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from talops.errors import DeniedError, NotReadyError, TalopsError, UnreachableError
 from talops.pipeline.checks import failed, from_error, passed, skipped, warning
 from talops.plural import count
-from talops.site.bootstrap_record import RECORD
 from talops.site.fleet import Configured, InMaintenance, Unreachable
+from talops.site.founding import record
 from talops.site.site import Site
 from talops.talos.client import Talos
 from talops.talos.credentials import Maintenance
@@ -44,7 +44,7 @@ async def look(site: ClosedSite) -> list[Finding]:
 
     nodes = site.cluster.nodes
     seen = dict(zip((n.name for n in nodes), await asyncio.gather(*map(one, nodes)), strict=True))
-    return judge(site.cluster, seen, founded=(site.root / RECORD).exists())
+    return judge(site.cluster, seen, founded=record.exists(site.root))
 
 
 async def _stranger(node: Node) -> Seen:

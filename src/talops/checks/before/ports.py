@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from talops.pipeline.checks import failed, passed, skipped
-from talops.site.bootstrap_record import RECORD
+from talops.site.founding import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ async def look(site: ClosedSite) -> list[Finding]:
     places = wanted(site.cluster)
     errors = await asyncio.gather(*(_connect(*place) for place in places.values()))
     found = judge(places, dict(zip(places, errors, strict=True)))
-    if site.cluster.vip and not (site.root / RECORD).exists():
+    if site.cluster.vip and not record.exists(site.root):
         taken = await _connect(str(site.cluster.vip), KUBERNETES) is None
         found.append(judge_vip(str(site.cluster.vip), taken=taken))
     return found or [skipped("no service outside the nodes is needed")]

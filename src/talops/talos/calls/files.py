@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from talops.talos.calling import Caller
 
+# What Go says of a path that does not exist (os.ErrNotExist).
+MISSING = "no such file or directory"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
@@ -49,8 +51,14 @@ class FileCalls:
     async def exists(self, path: str) -> bool:
         """Whether its directory lists it; a missing directory contains nothing."""
         folder, _, name = path.rstrip("/").rpartition("/")
-        for file in [found async for found in self.list(folder or "/")]:
-            if "no such file" in file.error:
+        try:
+            listed = [found async for found in self.list(folder or "/")]
+        except CallFailedError as error:
+            if MISSING in error.what:
+                return False
+            raise
+        for file in listed:
+            if MISSING in file.error:
                 return False
             if file.error:
                 raise CallFailedError(file.error, where=self._caller.where)

@@ -65,6 +65,7 @@ class Registration:
         never = node.faults.never_ready
         reason = "container runtime network not ready: cni plugin not initialized" if never else ""
         await kubelet.register(kubelet.facts, ready=not never, reason=reason)
+        node.store.save_joined()
         assert node.config is not None
         if node.config.control_plane and node.control_plane.has_pods:
             await kubelet.mirror_static_pods(node.config.static_pod_images())

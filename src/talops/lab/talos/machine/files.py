@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from talops.lab.talos.machine.node import Node
 
 ETCD = "/var/lib/etcd"
+KUBELET_PKI = "/var/lib/kubelet/pki"
 ALL = 64  # levels
 _DIRECTORY, _LINK, _REGULAR = 0x80000000 | 0o755, 1 << 27 | 0o777, 0o644
 _LINKS = {
@@ -108,9 +109,12 @@ def tree(node: Node) -> dict[str, Entry]:
     directories = list(_DIRECTORIES)
     if node.config is not None and node.config.control_plane:
         directories += [ETCD, *([f"{ETCD}/member"] if node.control_plane.has_data else [])]
+    links = _LINKS | {f"/sys/dev/block/{d.number}": f"../../block/{d.name}" for d in node.devices}
+    if node.store.joined:
+        directories.append(KUBELET_PKI)
+        links[f"{KUBELET_PKI}/kubelet-client-current.pem"] = f"{KUBELET_PKI}/kubelet-client.pem"
     groups = cgroups.files(node)
     directories += {path.rpartition("/")[0] for path in groups}
-    links = _LINKS | {f"/sys/dev/block/{d.number}": f"../../block/{d.name}" for d in node.devices}
     found = {p: Entry(p, _BLOCK, _DIRECTORY, directory=True) for p in directories}
     found |= {p: Entry(p, len(to), _LINK, link=to) for p, to in links.items()}
     found |= {p: Entry(p, len(text), _REGULAR) for p, text in groups.items()}

@@ -43,6 +43,7 @@ class MachineStore:
         self._state = directory / "installation.json"
         self._config = directory / "config.yaml"
         self._images = directory / "images.json"
+        self._joined = directory / "joined"
 
     @property
     def etcd(self) -> Path:
@@ -85,6 +86,14 @@ class MachineStore:
         images = {**self.pulled(), reference: namespace}
         write_atomic(self._images, json.dumps(images), mode=PRIVATE)
 
+    @property
+    def joined(self) -> bool:
+        """Whether its kubelet ever got a client certificate."""
+        return self._joined.exists()
+
+    def save_joined(self) -> None:
+        write_atomic(self._joined, "", mode=PRIVATE)
+
     def wipe_state(self) -> None:
         self._config.unlink(missing_ok=True)
 
@@ -96,6 +105,7 @@ class MachineStore:
         shutil.rmtree(self.kubernetes, ignore_errors=True)
         self.recovery.unlink(missing_ok=True)
         self._images.unlink(missing_ok=True)
+        self._joined.unlink(missing_ok=True)
 
     def wipe_disk(self) -> None:
         self.wipe_state()

@@ -1,0 +1,1 @@
+"""Whether a cluster was bootstrapped before: what is on record, and what its machines show."""
