@@ -29,7 +29,7 @@ FOUNDATION = {
 }
 # Small helpers around one library, for the rooms that would otherwise each have their own.
 HELPERS = {"quickyaml"}
-PURE = {"inventory", "render", "machineconfig", "gitops"}
+PURE = {"inventory", "render", "machineconfig", "gitops", "nodeplan"}
 CLIENTS = {"tofu", "talos", "proxmox", "kube", "secrets", "truenas", "statestore", "toolchain"}
 # Wire definitions that a client and its simulator may share; nothing else may.
 WIRE = {"talos.wire"}
@@ -44,6 +44,7 @@ ALLOWED: dict[str, set[str]] = {
     "render": FOUNDATION | {"inventory"},
     "machineconfig": FOUNDATION | {"inventory"},
     "gitops": FOUNDATION | {"inventory"},
+    "nodeplan": FOUNDATION | {"inventory"},
     **dict.fromkeys(CLIENTS, FOUNDATION | HELPERS),
     "pipeline": FOUNDATION,
     "site": FOUNDATION | PURE | CLIENTS | {"pipeline"},

@@ -67,7 +67,7 @@ class Facts:
 
     @property
     def lost(self) -> frozenset[str]:
-        """Members whose data is gone: only a majority of the others could let them join again."""
+        """Members without data: only a majority of the others could let them join again."""
         empty = {n for n, plane in self.planes.items() if not (plane.has_data or plane.members)}
         return self.members & empty
 

@@ -43,7 +43,7 @@ def commit(root: Path, cluster_id: str, node: str) -> None:
 
 
 def fingerprint(cluster_id: str) -> str:
-    """The cluster in a file that everybody may read: its id is one half of its discovery."""
+    """The cluster in a public file: its id itself is one half of its discovery."""
     return f"sha256:{hashlib.sha256(cluster_id.encode()).hexdigest()}"
 
 
