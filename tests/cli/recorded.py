@@ -24,6 +24,28 @@ class Answer:
     as_json: bool = True
 
 
+# Events that appear where something takes its time, or where OpenTofu has something to remark.
+FLEETING = frozenset(
+    {"diagnostic", "log", "note", "part_progress", "resource_drifted", "wait_progress"}
+)
+
+
+def keys_of(code: int, out: str) -> Answer:
+    """The keys alone, of a command whose values depend on time and machine."""
+    try:
+        return Answer(code, json.dumps(_emptied(json.loads(out))))
+    except json.JSONDecodeError:
+        events = [json.loads(line) for line in out.splitlines()]
+    lasting = [event for event in events if event["kind"] not in FLEETING]
+    return Answer(code, "\n".join(json.dumps(_emptied(e) | {"kind": e["kind"]}) for e in lasting))
+
+
+def _emptied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _emptied(inner) for key, inner in value.items()}
+    return [_emptied(inner) for inner in value] if isinstance(value, list) else ""
+
+
 def recorded(answers: Mapping[str, Answer]) -> str:
     """One paragraph per command: its exit code, then each key of its output with its types."""
     return "\n".join(_paragraph(name, answer) for name, answer in answers.items())

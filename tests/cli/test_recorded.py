@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.recorded import Answer, recorded
+from tests.cli.recorded import Answer, keys_of, recorded
 
 BEFORE = Answer(0, '{"version": 1, "layers": [{"name": "a"}, {"name": null}]}')
 
@@ -43,3 +43,11 @@ def test_streams_are_told_apart_by_kind() -> None:
     assert recorded({"up": Answer(0, out)}) == (
         "up: exit 0\n  <log>.text string\n  <note>.level string\n"
     )
+
+
+def test_keys_without_values() -> None:
+    """What takes its time is left out, and a value may be there or not."""
+    one = '{"kind": "node_status", "vm": null}\n{"kind": "wait_progress", "name": "a"}\n'
+    two = '{"kind": "node_status", "vm": "running"}\n'
+    assert recorded({"up": keys_of(0, one)}) == recorded({"up": keys_of(0, two)})
+    assert recorded({"a": keys_of(0, '{"a": [{"b": 1}]}')}) == "a: exit 0\n  .a[].b string\n"

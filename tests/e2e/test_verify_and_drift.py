@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.cli.recorded import compare, keys_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -24,11 +25,14 @@ async def test_verify_drift_and_support(make_lab: MakeLab) -> None:
         assert (await lab.talops("secrets", "init")).code == 0
         before = await lab.talops("preflight", "-o", "json")
         assert before.code == 0, before.everything
+        answers = {"preflight": keys_of(before.code, before.out)}
         nothing = await lab.talops("verify")
         assert nothing.code == 1, nothing.everything
         assert "next: talops up" in nothing.err
 
-        assert (await lab.talops("up", "--yes")).code == 0
+        made = await lab.talops("up", "--yes", "-o", "json")
+        assert made.code == 0, made.everything
+        answers["up"] = keys_of(made.code, made.out)
         (run,) = (lab.root / ".talops" / "runs").iterdir()
         assert "e2e-cp-1" in (run / "report.html").read_text(encoding="utf-8")
 
@@ -38,16 +42,23 @@ async def test_verify_drift_and_support(make_lab: MakeLab) -> None:
         assert verdicts["etcd"] == verdicts["nodes"] == verdicts["members"] == "passed"
         assert verdicts["smoke"] == "unproven", "no pod runs here, and nobody may claim it does"
 
+        answers["verify"] = keys_of(verified.code, verified.out)
+
         # The commands that hints name work by what `up` left behind.
         assert (await lab.talops("talos", "health")).code == 0
-        calm = await lab.talops("drift")
+        calm = await lab.talops("drift", "-o", "json")
         assert calm.code == 0, calm.everything
+        answers["drift"] = keys_of(calm.code, calm.out)
+        for words in ("runs show", "state list", "talos services", "talos etcd members"):
+            found = await lab.talops(*words.split(), "-o", "json")
+            answers[words] = keys_of(found.code, found.out)
         await _add_label(lab)
         await _differs_and_is_repaired(lab)
 
         bundle = await lab.talops("support", "--out", "bundle.tar.gz", "-o", "json")
         assert bundle.code == 0, bundle.everything
         assert json.loads(bundle.out)["secrets_looked_for"] > 5
+        compare("lab", answers)
 
 
 async def _add_label(lab: Any) -> None:

@@ -17,7 +17,7 @@ CONTROLLERS = (
 )
 
 
-def as_text(objects: list[Object]) -> str:
+def as_manifest(objects: list[Object]) -> str:
     """Several documents; JSON is YAML."""
     return "".join(f"---\n{json.dumps(obj, indent=2)}\n" for obj in objects)
 

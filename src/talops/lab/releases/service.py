@@ -29,7 +29,7 @@ def contents() -> dict[str, tuple[str, str, bytes]]:
 
 
 def _manifest(version: str, objects: list[dict[str, Any]]) -> tuple[str, str, bytes]:
-    return version, "install.yaml", manifests.as_text(objects).encode()
+    return version, "install.yaml", manifests.as_manifest(objects).encode()
 
 
 class ReleasesService:
