@@ -32,8 +32,8 @@ NAMES = {
     "src/talops/lab/proxmox/vm/params.py",
     "src/talops/lab/talos/config/known_keys.py",
 }
-# Of a template or a script: its comments, and its quoted strings with more than one word.
-QUOTED = re.compile(r"#+\s.*|\"[^\"]* [^\"]*\"")
+# Of a template, a script or data: its comments, and its quoted strings with more than one word.
+QUOTED = re.compile(r"(?:#+|//)\s.*|\"[^\"]* [^\"]*\"")
 
 
 @cache

@@ -1,6 +1,6 @@
 """Collect every text that a reader sees, with its position; `make texts` prints errors and hints.
 
-Python files: strings, docstrings and comments. Templates, pages and shell files: every line.
+Python files: strings, docstrings and comments. Templates, pages, shell and data files: every line.
 """
 
 from __future__ import annotations
@@ -22,11 +22,16 @@ ROOT = Path(__file__).parent.parent
 PATTERNS = (
     "src/talops/**/*.py",
     "src/talops/**/*.j2",
+    "src/talops/**/*.toml",
+    "src/talops/**/*.proto",
     "docs/*.md",
     "examples/**/*.md",
+    "examples/**/*.yaml",
     "*.md",
     "scripts/*",
     "Makefile",
+    "pyproject.toml",
+    ".ci/*",
 )
 GENERATED = ("_pb2.py", "_grpc.py")
 # Keyword arguments whose name says what their string is.

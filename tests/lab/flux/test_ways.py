@@ -69,7 +69,7 @@ async def test_flux_follows_a_branch_that_moved(
     """With Flux from its command line; the next run asks it to look at the new commit now."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "flux"
-    (tmp_path / "flux.yaml").write_text(manifests.as_text(manifests.flux()))
+    (tmp_path / "flux.yaml").write_text(manifests.as_manifest(manifests.flux()))
     program.write_text(
         f'#!/bin/sh\n[ "$*" = "install --export" ] && exec cat {tmp_path}/flux.yaml\n'
     )
