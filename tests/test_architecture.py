@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SRC = Path(__file__).parent.parent / "src" / "talops"
 FOUNDATION = {
+    "approval",
     "errors",
     "events",
     "waiting",
@@ -63,7 +64,8 @@ ALLOWED["workflows"] = {*ALLOWED["stages"], "stages"}
 ALLOWED["app"] = {*ALLOWED["workflows"], "workflows", "views"}
 # Plain values of runs and of sites, which faces read and views show.
 VALUES = {
-    *(f"pipeline.{name}" for name in ("checks", "compare", "history", "planning", "result")),
+    *(f"pipeline.{name}" for name in ("approving", "checks", "compare", "history")),
+    *("pipeline.planning", "pipeline.result"),
     *("pipeline.interrupt", "pipeline.run", "pipeline.selection", "site.site", "tofu.policy"),
 }
 ALLOWED["web"] = FOUNDATION | HELPERS | PURE | VALUES | {"app", "views"}

@@ -9,6 +9,7 @@ TalopsError                       exit 1   failed; `what`, `where`, `hint`
 ├── DeniedError                            the request was refused
 ├── NotReadyError                          not yet; waiting may help
 ├── ConflictError                          held by another process, or it already exists
+├── NotApprovedError                       the plan changed since it was approved
 ├── WaitTimeoutError                       a condition was not met in time
 └── ToolError                              tofu, sops, git … failed
 
@@ -68,6 +69,10 @@ class NotReadyError(TalopsError):
 
 
 class ConflictError(TalopsError):
+    pass
+
+
+class NotApprovedError(TalopsError):
     pass
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from talops.events import Event
+    from talops.pipeline.approving import NewPlan
     from talops.pipeline.planning import Plan
     from talops.pipeline.run import Consent
 
@@ -31,6 +32,7 @@ class Scripted:
     events: list[Event] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     asked: list[tuple[Plan, Consent]] = field(default_factory=list)
+    changes: list[tuple[NewPlan, Consent]] = field(default_factory=list)
 
     def show(self, event: Event, /) -> None:
         self.events.append(event)
@@ -40,6 +42,10 @@ class Scripted:
 
     async def confirm(self, plan: Plan, consent: Consent, /) -> bool:
         self.asked.append((plan, consent))
+        return await self.answer()
+
+    async def confirm_changes(self, new: NewPlan, consent: Consent, /) -> bool:
+        self.changes.append((new, consent))
         return await self.answer()
 
     def shown(self, kind: type[T]) -> list[T]:

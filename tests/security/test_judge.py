@@ -12,7 +12,9 @@ from tests.tofu.test_apply import CONDUCT, applier, cluster, run
 from tests.tofu.test_judge import judged, vm
 from tests.tofu.world import World, address, node
 
-from talops.tofu.approval import beyond
+from talops.approval import beyond
+from talops.errors import NotApprovedError
+from talops.tofu.approval import items
 from talops.tofu.creation_record import ADOPTED, CREATING, LIFETIME, CreationRecord
 from talops.tofu.events import BatchStarted
 from talops.tofu.judge import judge
@@ -222,7 +224,7 @@ async def test_another_disk_goes_in_the_second_plan(tmp_path: Path) -> None:
 
     world.plan = replanned  # type: ignore[method-assign]
     allowed = replace(CONDUCT.policy, allow_destroy=frozenset({"w-1"}))
-    with pytest.raises(RefusedError, match="the infrastructure changed since the plan: w-1"):
+    with pytest.raises(NotApprovedError, match="the infrastructure changed since the plan: w-1"):
         await run(world, tmp_path, replace(CONDUCT, policy=allowed, read_disks=read_disks))
     assert world.actual["w-1"]["disk"] == disks
 
@@ -235,8 +237,8 @@ async def test_the_plan_that_was_shown_is_the_limit(tmp_path: Path) -> None:
     _, shown = await applier(world, tmp_path).judged(saved)
     del world.actual["w-1"]
     await world.plan(saved)
-    with pytest.raises(RefusedError, match=r"w-1 would now change \(creates, not restarts"):
-        await applier(world, tmp_path).apply(saved, shown)
+    with pytest.raises(NotApprovedError, match=r"w-1 would now change \(creates, not restarts"):
+        await applier(world, tmp_path).apply(saved, items(shown))
     assert world.applied == []
     assert not any(isinstance(event, BatchStarted) for event in world.events)
 
@@ -247,8 +249,8 @@ def test_less_than_approved() -> None:
     (replaces,) = judged({"changes": changes, "attached": "same"})
     new = {"vm": "w-1", "actions": ["create"], "before": None}
     (creates,) = judged({"changes": [new], "attached": {}})
-    assert beyond([creates], [replaces]) == []
-    (more,) = beyond([replaces], [creates])
+    assert beyond(items([creates]), items([replaces])) == []
+    (more,) = beyond(items([replaces]), items([creates]))
     assert "not creates" in str(more)
 
 

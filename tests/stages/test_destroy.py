@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from asyncio.subprocess import DEVNULL
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.stages.test_salvage import Place
+from tests.stages.test_salvage import MAIN, Place
 
-from talops.errors import TalopsError
+from talops.errors import NotApprovedError, TalopsError
 from talops.pipeline.stage import Reporter, Seen
 from talops.stages.destroy import Destroy, Facts
 
@@ -63,3 +65,24 @@ async def test_a_destroyed_layer_takes_its_state_along(
     place = Place(tmp_path, tool("tofu"))
     assert await done(stage(place, keep_state=False)) == ["destroy"]
     assert states(place) == []
+
+
+async def test_what_came_after_the_question_stays(
+    tmp_path: Path, tool: Callable[[str], Path]
+) -> None:
+    """Another run made one more resource meanwhile: it was not shown, so nothing is destroyed."""
+    place = Place(tmp_path, tool("tofu"))
+    found = stage(place, keep_state=True)
+    facts = await found.observe()
+    (change,) = found.plan(facts)
+    more = '\nresource "terraform_data" "two" { input = 2 }\n'
+    (place.layer / "main.tf").write_text(MAIN + more, encoding="utf-8")
+    command = [str(place.engine), "apply", "-auto-approve", "-input=false"]
+    done = await asyncio.create_subprocess_exec(*command, cwd=place.layer, stdout=DEVNULL)
+    assert await done.wait() == 0
+    with pytest.raises(NotApprovedError, match=r"two would now change \(destroys: "):
+        await found.apply(change)
+    assert (await found.observe()).listed[change.target] == (
+        "terraform_data.one",
+        "terraform_data.two",
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from tests.tofu.world import World, address, node
 
-from talops.errors import DifferencesFoundError, TalopsError
+from talops.errors import DifferencesFoundError, NotApprovedError, TalopsError
 from talops.tofu.apply import Applier
 from talops.tofu.apply_options import ApplyOptions
 from talops.tofu.creation_record import CreationRecord
@@ -202,7 +202,7 @@ async def test_world_that_changes_meanwhile(tmp_path: Path) -> None:
         if batch.names == ("cp-1",):  # somebody edits the inventory
             world.wanted["w-9"] = node("w-9")
 
-    with pytest.raises(RefusedError, match="the infrastructure changed since the plan: w-9"):
+    with pytest.raises(NotApprovedError, match="the infrastructure changed since the plan: w-9"):
         await run(world, tmp_path, replace(CONDUCT, healthy=healthy))
     assert "w-9" not in world.actual
     assert not (tmp_path / "x.part.tfplan").exists()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from talops.events import Event
+    from talops.pipeline.approving import NewPlan
     from talops.pipeline.planning import Plan
     from talops.pipeline.run import Consent
 
@@ -23,4 +24,8 @@ class Face(Protocol):
 
     async def confirm(self, plan: Plan, consent: Consent, /) -> bool:
         """Whether this plan is applied; asked once, unless consent was given before."""
+        ...
+
+    async def confirm_changes(self, new: NewPlan, consent: Consent, /) -> bool:
+        """Whether a stage may do more than was approved, because something changed since."""
         ...

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from talops.app.face import Face
     from talops.events import Event
+    from talops.pipeline.approving import NewPlan
     from talops.pipeline.interrupt import Interruption
     from talops.pipeline.lock import SharedLock
     from talops.pipeline.planning import Plan
@@ -34,9 +35,13 @@ async def execute(
     async def confirm(plan: Plan) -> bool:
         return run.consent.given or await face.confirm(plan, run.consent)
 
+    async def reconfirm(new: NewPlan) -> bool:
+        return not run.consent.given and await face.confirm_changes(new, run.consent)
+
     seen = _Listener(face)
+    options = replace(run.options, confirm=confirm, reconfirm=reconfirm, asks=not run.consent.given)
     async with _shared(site, face) as shared:
-        asking = replace(run, shared=shared, options=replace(run.options, confirm=confirm))
+        asking = replace(run, shared=shared, options=options)
         result = await run_recorded(asking, view=seen, interruption=interruption)
     _write_report(site.root / ".talops", seen.run, face)
     return result

@@ -16,6 +16,7 @@ from talops.plural import count
 
 if TYPE_CHECKING:
     from talops.events import Event
+    from talops.pipeline.approving import NewPlan
     from talops.pipeline.planning import Plan
     from talops.pipeline.run import Consent
     from talops.views.choose import View
@@ -45,6 +46,17 @@ class Terminal:
                 return await _yes_or_no(f"{_amount(plan)}. Apply these changes?")
             amount = count(plan.changes, "change")
             typer.echo(f"This permanently {consent.what} ({amount}).", err=True)
+            return await typed(f"Type {consent.name} to confirm: ") == consent.name
+
+    async def confirm_changes(self, new: NewPlan, consent: Consent, /) -> bool:
+        """Show what is new, then ask as for the whole plan."""
+        _require_terminal(consent.hint)
+        with self._view.paused():
+            typer.echo(f"The plan of {new.stage} changed since you approved it:", err=True)
+            for difference in new.differences:
+                note(f"  {difference}")
+            if not consent.name:
+                return await _yes_or_no("Apply these changes, too?")
             return await typed(f"Type {consent.name} to confirm: ") == consent.name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from talops.approval import Impact
 from talops.errors import TalopsError
 from talops.gitops.ownership import kept_by_flux, released, still_claimed
 from talops.kube import kubeconfig_file
@@ -39,6 +40,10 @@ class ObjectChange(Change):
 
     gentle: bool = False
     objects: tuple[Object, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def impact(self) -> Impact:
+        return Impact.CREATES if self.gentle else Impact.CHANGES
 
 
 @dataclass(frozen=True)

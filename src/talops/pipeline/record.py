@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from talops.pipeline.approving import Approval
     from talops.pipeline.run import Run
     from talops.pipeline.stage import AnyStage
     from talops.redaction import Redactor, Secret
@@ -54,6 +56,7 @@ class Record:
         self.run = run
         self.view = view
         self.recording = True
+        self.approved = 0
         self.inventory = fingerprint(request.inventory)
         self.diary_file = home / "checkpoint.json"
         self.last = load(self.diary_file)
@@ -91,13 +94,24 @@ class Record:
 
     async def _guarded(self, stages: Sequence[AnyStage], interruption: Interruption) -> RunResult:
         try:
+            options = replace(self.request.options, keep=self._keep)
             result = await run_stages(
-                stages, emit=self.emit, options=self.request.options, interruption=interruption
+                stages, emit=self.emit, options=options, interruption=interruption
             )
         except (Exception, asyncio.CancelledError) as bug:
             self._finish(RunResult(RunStatus.FAILED, (), 0.0, TalopsError(f"bug: {bug!r}")))
             raise
         return self._finish(result)
+
+    def _keep(self, approval: Approval) -> None:
+        """Each approved plan of the run, with the hashes that it was compared by."""
+        self.approved += 1
+        whole = {**approval.as_dict(), "inventory": self.inventory}
+        text = self.directory.redact_json(whole, indent=2) + "\n"
+        try:
+            self.artifact("plan", f"approved-{self.approved}.json", text)
+        except OSError as error:
+            self._record(Note(f"cannot store the approved plan: {error}", level="warning"))
 
     def emit(self, event: Event) -> None:
         self._record(event)

@@ -19,6 +19,7 @@ from talops.events import (
     StageStarted,
     StepStarted,
 )
+from talops.pipeline.approving import Approval, Approvals, Keep, NewPlan, Reconfirm, approve
 from talops.pipeline.interrupt import Interruption
 from talops.pipeline.planning import Plan, StagePlan, look_again, make_plan
 from talops.pipeline.result import RunResult, RunStatus, StageResult, StageStatus
@@ -37,6 +38,14 @@ async def agree(_: Plan) -> bool:
     return True
 
 
+async def decline(_: NewPlan) -> bool:
+    return False
+
+
+def _forget(_: Approval) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Options:
     selection: Selection = ALL
@@ -44,6 +53,11 @@ class Options:
     max_parallel: int = 4
     # Called once, when the whole plan is known and contains changes.
     confirm: Confirm = agree
+    # The user answers `confirm`, and is asked again if a stage would do more than was shown.
+    asks: bool = False
+    reconfirm: Reconfirm = decline
+    # Stores the approved plan.
+    keep: Keep = _forget
 
 
 @dataclass
@@ -54,6 +68,8 @@ class _Progress:
     results: dict[str, StageResult] = field(default_factory=dict)
     # Something was applied: earlier observations are out of date.
     dirty: bool = False
+    # The plan was shown, and time passed until the answer.
+    asked: bool = False
 
     def everything(self) -> tuple[StageResult, ...]:
         reached = self.results
@@ -97,7 +113,10 @@ async def _run(
         return RunStatus.DIFFERENCES if plan.pending else RunStatus.UNCHANGED
     if plan.pending and not await interruption.step(_ask(options, plan), atomic=False):
         return RunStatus.DECLINED
-    executor = _Executor(options, interruption, emit, progress)
+    progress.asked = options.asks and plan.pending
+    keep = options.keep if plan.pending else _forget
+    approvals = Approvals(approve(plan), options.reconfirm, keep, unseen=not options.asks)
+    executor = _Executor(options, interruption, emit, progress, approvals)
     for stage_plan in plan.stages:
         await executor.run(stage_plan)
     return RunStatus.DONE if progress.dirty else RunStatus.UNCHANGED
@@ -125,12 +144,18 @@ class _Executor:
     """Apply and verify one stage after the other."""
 
     def __init__(
-        self, options: Options, interruption: Interruption, emit: Emit, progress: _Progress
+        self,
+        options: Options,
+        interruption: Interruption,
+        emit: Emit,
+        progress: _Progress,
+        approvals: Approvals,
     ) -> None:
         self.options = options
         self.interruption = interruption
         self.emit = emit
         self.progress = progress
+        self.approvals = approvals
 
     async def run(self, plan: StagePlan) -> None:
         name = plan.stage.name
@@ -157,18 +182,41 @@ class _Executor:
 
     async def _work(self, plan: StagePlan, done: list[Change]) -> None:
         stage = plan.stage
-        if self.progress.dirty or plan.unknown:
-            plan = await self.interruption.step(look_again(stage, self.emit), atomic=False)
+        # While a question is open, the world can change.
+        if self.progress.dirty or plan.unknown or self.progress.asked:
+            plan = await self._again(stage)
         if plan.changes:
             self.emit(StepStarted(stage.name, "apply"))
-            for batch in stage.batches(plan.changes, self.options.max_parallel):
-                await self._apply_all(stage, batch, done)
+            await self._apply_known(plan, done)
         elif stage.proven_by_look:
             return  # its `verify` would only observe again, and the plan is already empty
         self.emit(StepStarted(stage.name, "verify"))
         seen = Seen(plan.facts, tuple(done))
         await self.interruption.step(stage.verify(seen), atomic=False)
         await self.interruption.step(stage.conclude(seen), atomic=True)
+
+    async def _again(self, stage: AnyStage) -> StagePlan:
+        """A new plan of the stage, all of whose known changes are approved."""
+        plan = await self.interruption.step(look_again(stage, self.emit), atomic=False)
+        asking = self.approvals.require(stage.name, plan.changes, dirty=self.progress.dirty)
+        await self.interruption.step(asking, atomic=False)
+        return plan
+
+    async def _apply_known(self, plan: StagePlan, done: list[Change]) -> None:
+        """Changes whose effect was unknown are planned again when those before them are done."""
+        for _ in plan.changes:
+            known = plan.changes[: _known(plan.changes)]
+            if not known or known == plan.changes:
+                break
+            await self._apply_batches(plan.stage, known, done)
+            plan = await self._again(plan.stage)
+        await self._apply_batches(plan.stage, plan.changes, done)
+
+    async def _apply_batches(
+        self, stage: AnyStage, changes: tuple[Change, ...], done: list[Change]
+    ) -> None:
+        for batch in stage.batches(changes, self.options.max_parallel):
+            await self._apply_all(stage, batch, done)
 
     async def _apply_all(self, stage: AnyStage, batch: Batch, done: list[Change]) -> None:
         queue = deque(batch.changes)
@@ -219,6 +267,12 @@ class _Executor:
                 result.stage, result.status, result.reason, result.seconds, len(result.changes)
             )
         )
+
+
+def _known(changes: Sequence[Change]) -> int:
+    """How many changes come before the first one whose effect is unknown."""
+    unknown = (place for place, change in enumerate(changes) if change.items() is None)
+    return next(unknown, len(changes))
 
 
 def _texts(changes: Sequence[Change]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from talops.approval import Impact, Item
 from talops.events import Emit, Event, Log, NodeStatus, Note, WaitProgress
 
 if TYPE_CHECKING:
@@ -29,6 +30,15 @@ class Change:
 
     def __str__(self) -> str:
         return f"{self.action} {self.target}" + (f" ({self.detail})" if self.detail else "")
+
+    @property
+    def impact(self) -> Impact:
+        """What it does to its target; stages whose changes stop or destroy something say so."""
+        return Impact.CHANGES
+
+    def items(self) -> tuple[Item, ...] | None:
+        """Each object that it changes; None if that is unknown until earlier changes are done."""
+        return (Item(self.target, self.impact, self.target, self.detail or self.action),)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from talops.approval import Impact
 from talops.pipeline.stage import Change
 from talops.site.fleet import InMaintenance, Unreachable
 from talops.talos.calls.machine import ApplyMode
@@ -49,6 +50,12 @@ class Facts:
 class ConfigChange(Change):
     reboots: bool = False
     config: str = field(default="", repr=False)
+
+    @property
+    def impact(self) -> Impact:
+        if self.action == FIRST:
+            return Impact.CREATES
+        return Impact.RESTARTS if self.reboots else Impact.CHANGES
 
 
 def since(

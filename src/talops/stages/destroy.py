@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from talops.approval import Impact, Item
 from talops.errors import TalopsError
 from talops.pipeline.stage import Change, Stage
 from talops.plural import count
@@ -39,6 +40,23 @@ class Facts:
 
     listed: dict[str, tuple[str, ...]]
     emptied: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DestroyChange(Change):
+    """`addresses`: what is destroyed, and nothing else. Disks are proven right before it."""
+
+    addresses: tuple[str, ...] = ()
+
+    @property
+    def impact(self) -> Impact:
+        return Impact.DESTROYS
+
+    def items(self) -> tuple[Item, ...]:
+        return tuple(
+            Item(address, self.impact, module_key(address) or address, "in the state", foreign=None)
+            for address in self.addresses
+        )
 
 
 class Destroy(Stage[Facts, Change]):
@@ -79,20 +97,20 @@ class Destroy(Stage[Facts, Change]):
     def plan(self, facts: Facts) -> list[Change]:
         gone = [Change(REMOVE, name, "empty state") for name in facts.emptied]
         return gone + [
-            Change(DESTROY, name, _detail(addresses))
+            DestroyChange(DESTROY, name, _detail(addresses), addresses=addresses)
             for name, addresses in facts.listed.items()
             if addresses
         ]
 
     async def apply(self, change: Change) -> None:
         layer = next(layer for layer in self._layers if layer.name == change.target)
-        if change.action == DESTROY:
-            await self._destroy(layer)
+        if isinstance(change, DestroyChange):
+            await self._destroy(layer, change)
         if not await self._listed(layer):
             for file in self._files(layer):
                 file.unlink()
 
-    async def _destroy(self, layer: Layer) -> None:
+    async def _destroy(self, layer: Layer, change: DestroyChange) -> None:
         engine = await self._engine(layer)
         policy = Policy(everything=True, allow_destroy=self._allow_destroy)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
@@ -101,7 +119,7 @@ class Destroy(Stage[Facts, Change]):
                     self._site, layer, engine, ApplyOptions(policy, destroy=True)
                 )
                 with copies_around(self._site.root, self._site.cluster):
-                    await applier.apply(saved)
+                    await applier.apply(saved, change.items())
 
     async def verify(self, _: Seen[Facts, Change], /) -> None:
         left = {name: found for name, found in (await self.observe()).listed.items() if found}

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.pipeline.stage import Absent, Change, Stage
+from talops.pipeline.stage import Absent, Stage
 from talops.render.layers import platform
 from talops.site import layer_access as access
 from talops.site.etcd_guard import guard_of
 from talops.site.state.copies import copies_around
+from talops.stages.destroy import DestroyChange
 from talops.tofu.apply import fleeting
 from talops.tofu.apply_options import ApplyOptions
 from talops.tofu.policy import Policy
@@ -30,7 +31,7 @@ class Facts:
     listed: tuple[str, ...]
 
 
-class DestroyOne(Stage[Facts, Change]):
+class DestroyOne(Stage[Facts, DestroyChange]):
     name = "destroy"
 
     def __init__(
@@ -58,13 +59,14 @@ class DestroyOne(Stage[Facts, Change]):
         addresses = await (await self._engine()).state_list()
         return Facts(tuple(a for a in addresses if a.startswith(f"{self._module}.")))
 
-    def plan(self, facts: Facts) -> list[Change]:
+    def plan(self, facts: Facts) -> list[DestroyChange]:
         name = self._node.name
         if not facts.listed:
             return []
-        return [Change("destroy", f"VM {name}", "and its disks; talops up recreates it", name)]
+        detail = "and its disks; talops up recreates it"
+        return [DestroyChange("destroy", f"VM {name}", detail, name, facts.listed)]
 
-    async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is only one)
+    async def apply(self, change: DestroyChange) -> None:
         engine, name = await self._engine(), frozenset({self._node.name})
         policy = Policy(
             allow_destroy=name, allow_unhealthy_etcd=name if self._force else frozenset()
@@ -80,9 +82,9 @@ class DestroyOne(Stage[Facts, Change]):
                 return
             applier = access.applier(self._site, self._layer, engine, options)
             with copies_around(self._site.root, self._site.cluster):
-                await applier.apply(saved)
+                await applier.apply(saved, change.items())
 
-    async def verify(self, _: Seen[Facts, Change], /) -> None:
+    async def verify(self, _: Seen[Facts, DestroyChange], /) -> None:
         facts = await self.observe()
         if isinstance(facts, Facts) and facts.listed:
             raise TalopsError(

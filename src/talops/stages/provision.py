@@ -6,7 +6,7 @@ Modules that talk to nodes are imported where they are used: OpenTofu can start 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from talops.errors import DifferencesFoundError, TalopsError
@@ -18,6 +18,7 @@ from talops.site.state.copies import copies_around
 from talops.stages.configure import pending_files
 from talops.tofu.apply import fleeting
 from talops.tofu.apply_options import ApplyOptions, NoGuard
+from talops.tofu.approval import items
 from talops.tofu.events import LayerStarted
 from talops.tofu.outputs import output_differences
 from talops.tofu.policy import Policy
@@ -27,6 +28,7 @@ from talops.waiting import NotYet, Ready, wait_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from talops.approval import Item
     from talops.events import Emit, Event
     from talops.inventory.model import Node
     from talops.layer import Layer
@@ -68,6 +70,11 @@ class LayerChange(Change):
 
     layer: str = ""
     judged: tuple[Judged, ...] | None = None
+
+    def items(self) -> tuple[Item, ...] | None:
+        if self.judged is None:
+            return None
+        return tuple(replace(i, object=f"{self.layer} {i.object}") for i in items(self.judged))
 
 
 class Provision(Stage[Facts, LayerChange]):
@@ -144,8 +151,9 @@ class Provision(Stage[Facts, LayerChange]):
         guard = guard_of(self._site, self._secrets, self._policy)
         with fleeting(access.saved_plan(self._site, layer)) as saved:
             if await engine.plan(saved):
+                shown = None if change.judged is None else items(change.judged)
                 with copies_around(self._site.root, self._site.cluster):
-                    await self._applier(layer, engine, guard).apply(saved, change.judged)
+                    await self._applier(layer, engine, guard).apply(saved, shown)
 
     async def verify(self, seen: Seen[Facts, LayerChange], /) -> None:
         if seen.applied or unmade(seen.facts):

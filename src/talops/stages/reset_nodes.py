@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from talops.approval import Impact
 from talops.errors import UnreachableError
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.site.fleet import Configured, Fleet, InMaintenance, Unreachable
@@ -38,6 +39,10 @@ class ResetChange(Change):
     """`graceful`: the node drains, and a control plane leaves etcd, before it is wiped."""
 
     graceful: bool = True
+
+    @property
+    def impact(self) -> Impact:
+        return Impact.DESTROYS
 
 
 class ResetNodes(Stage[Facts, ResetChange]):

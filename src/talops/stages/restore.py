@@ -9,6 +9,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from talops.approval import Impact
 from talops.errors import ConflictError, TalopsError
 from talops.pipeline.stage import Absent, Change
 from talops.site.protection import require_unprotected
@@ -36,6 +37,14 @@ class RecoveryChoice:
     again: bool = False
 
 
+class NewEtcd(Change):
+    """An empty etcd takes the place of a lost one."""
+
+    @property
+    def impact(self) -> Impact:
+        return Impact.DESTROYS
+
+
 class Restore(Bootstrap):
     def __init__(
         self, site: Site, secrets: SecretsFile, report: Reporter, choice: RecoveryChoice
@@ -57,7 +66,7 @@ class Restore(Bootstrap):
         if self._choice.again:
             require_unprotected(self._planes, "bootstrap a new etcd on")
             detail = "empty: the data of the old etcd is lost"
-            return [Change("bootstrap", f"etcd on {first.name}", detail, first.name)]
+            return [NewEtcd("bootstrap", f"etcd on {first.name}", detail, first.name)]
         return super().plan(facts)
 
     async def apply(self, change: Change) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from talops.approval import Impact
 from talops.errors import TalopsError
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import layers
@@ -46,6 +47,10 @@ class SalvageChange(Change):
     path: Path = field(default_factory=Path)
     layer: str = ""
     lock: str = ""
+
+    @property
+    def impact(self) -> Impact:
+        return Impact.CUTS_OFF if self.action == UNLOCK else Impact.CHANGES
 
 
 class Salvage(Stage[Facts, SalvageChange]):

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from talops.errors import DifferencesFoundError
+from talops.approval import beyond
+from talops.errors import DifferencesFoundError, NotApprovedError
 from talops.tofu import policy as policies
-from talops.tofu.approval import beyond
+from talops.tofu.approval import items
 from talops.tofu.creation_record import ADOPTED, CreationRecord
 from talops.tofu.errors import TofuError
 from talops.tofu.events import BatchStarted, PlanJudged, ResourceChange, Retrying
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from talops.approval import Item
     from talops.events import Event
     from talops.tofu.apply_options import ApplyOptions
     from talops.tofu.engine import Engine
@@ -61,28 +63,29 @@ class Applier:
         self._engine.emit(PlanJudged(self._engine.layer.name, rows))
         return plan, found
 
-    async def apply(self, saved: Path, approved: Sequence[Judged] | None = None) -> list[Judged]:
+    async def apply(self, saved: Path, approved: Sequence[Item] | None = None) -> list[Judged]:
         """Apply exactly this plan; refuse before the first change. `approved`: the changes that
-        were shown and confirmed.
+        were shown and confirmed; None if that is this plan.
         """
         plan, changes = await self.judged(saved)
+        if approved is None:
+            approved = items(changes)
         if await self._adopt(plan):
-            approved = changes if approved is None else approved
             await self._plan(saved)
             plan, changes = await self.judged(saved)
-        fresh = self._check(plan, changes, changes if approved is None else approved)
+        fresh = self._check(plan, changes, approved)
         await self._must_be_free(plan)
         sick = await self._options.guard.sick() if self._concerns_etcd(changes) else frozenset()
         batches = restart_batches(changes, count_workers(plan), fresh, sick)
         await self._foresee(changes, batches, fresh)
         self._created.keep_only(fresh)
         self._created.write(c.address for c in changes if c.guest and c.effect is Effect.CREATES)
-        await self._carry_out(saved, (plan, changes), batches)
+        await self._carry_out(saved, (plan, changes), batches, items(changes))
         self._created.keep_only(())
         return changes
 
     def _check(
-        self, plan: Plan, changes: Sequence[Judged], approved: Sequence[Judged]
+        self, plan: Plan, changes: Sequence[Judged], approved: Sequence[Item]
     ) -> frozenset[str]:
         """Judge a plan whole: every rule, and nothing that was not approved. Returns the addresses
         of VMs whose creation did not finish.
@@ -95,11 +98,11 @@ class Applier:
             )
         fresh = self._created.fresh(plan)
         policies.check(layer, changes, replace(self._options.policy, fresh=fresh))
-        more = beyond(changes, approved, making=self._created.read())
+        more = beyond(items(changes), approved, making=self._created.read())
         if more:
-            raise RefusedError(
+            raise NotApprovedError(
                 "the infrastructure changed since the plan: " + "; ".join(map(str, more)),
-                where=f"{layer} {more[0].change.address}",
+                where=f"{layer} {more[0].item.object}",
                 hint=again,
             )
         return fresh
@@ -119,14 +122,18 @@ class Applier:
         await self._options.guard.permit([*steps, [c for c in changes if c.address not in ordered]])
 
     async def _carry_out(
-        self, saved: Path, judged: tuple[Plan, list[Judged]], batches: Sequence[Batch]
+        self,
+        saved: Path,
+        judged: tuple[Plan, list[Judged]],
+        batches: Sequence[Batch],
+        approved: Sequence[Item],
     ) -> None:
         ordered = {address for batch in batches for address in batch.addresses}
         left = [change for change in judged[1] if change.stops and change.address not in ordered]
         if len(batches) > 1 or (batches and left):
-            await self._in_order(saved, batches, judged[1])
+            await self._in_order(saved, batches, approved)
             return
-        await self._with_retries(saved, judged, judged[1])
+        await self._with_retries(saved, judged, approved)
         for batch in batches:
             await self._options.healthy(batch)
 
@@ -159,7 +166,7 @@ class Applier:
             )
 
     async def _in_order(
-        self, saved: Path, batches: Sequence[Batch], approved: Sequence[Judged]
+        self, saved: Path, batches: Sequence[Batch], approved: Sequence[Item]
     ) -> None:
         """One targeted plan per batch, each compared with the approved plan; then the rest."""
         for number, batch in enumerate(batches, start=1):
@@ -173,7 +180,7 @@ class Applier:
         await self._again(saved, approved)
 
     async def _again(
-        self, saved: Path, approved: Sequence[Judged], targets: Sequence[str] = ()
+        self, saved: Path, approved: Sequence[Item], targets: Sequence[str] = ()
     ) -> None:
         """Plan again, and apply the plan if it has only approved changes."""
         with fleeting(saved):
@@ -181,7 +188,7 @@ class Applier:
                 await self._with_retries(saved, judged, approved, targets)
 
     async def _planned_again(
-        self, saved: Path, approved: Sequence[Judged], targets: Sequence[str]
+        self, saved: Path, approved: Sequence[Item], targets: Sequence[str]
     ) -> tuple[Plan, list[Judged]] | None:
         """A later plan, judged like the first one; None if it has no changes."""
         if not await self._plan(saved, targets):
@@ -194,14 +201,14 @@ class Applier:
         self,
         saved: Path,
         judged: tuple[Plan, list[Judged]],
-        approved: Sequence[Judged],
+        approved: Sequence[Item],
         targets: Sequence[str] = (),
     ) -> None:
         attempt = 0
         while True:
             await self._permit(*judged)
             try:
-                count = parallelism(approved, self._options.parallelism)
+                count = parallelism(judged[1], self._options.parallelism)
                 await self._engine.apply(saved, parallelism=count, extra=self._options.extra)
             except TofuError as error:
                 reason = retryable(error.diagnostics)

@@ -1,60 +1,44 @@
-"""What a later plan does beyond the one that was approved. Pure."""
+"""The changes of a judged plan, as the one judge of approvals compares them. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from talops.approval import Impact, Item
 from talops.tofu.rules import Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Iterable
 
     from talops.tofu.judge import Judged
 
-# An approved replacement that was interrupted after the destruction only creates.
-CREATING = frozenset({Effect.CREATES, Effect.REPLACES})
+IMPACT = {
+    Effect.NOTHING: Impact.NONE,
+    Effect.ONLINE: Impact.CHANGES,
+    Effect.CREATES: Impact.CREATES,
+    Effect.RESTARTS: Impact.RESTARTS,
+    Effect.DISCONNECTS: Impact.CUTS_OFF,
+    Effect.REMOVES_DISK: Impact.REMOVES_DATA,
+    Effect.FORGETS: Impact.FORGETS,
+    Effect.REPLACES: Impact.REPLACES,
+    Effect.DESTROYS: Impact.DESTROYS,
+}
 
 
-@dataclass(frozen=True)
-class Beyond:
-    """A change that was not confirmed."""
-
-    change: Judged
-    instead: Judged | None
-
-    def __str__(self) -> str:
-        approved = f", not {self.instead.effect}" if self.instead else ""
-        return (
-            f"{self.change.name} would now change ({self.change.effect}{approved}: "
-            f"{self.change.why or 'new'})"
+def items(changes: Iterable[Judged]) -> tuple[Item, ...]:
+    return tuple(
+        Item(
+            change.address,
+            IMPACT[change.effect],
+            change.name,
+            change.why,
+            _severe(change),
+            frozenset(change.foreign),
         )
-
-
-def beyond(
-    changes: Sequence[Judged], approved: Sequence[Judged], making: Collection[str] = ()
-) -> list[Beyond]:
-    """A later plan may do less than the approved one, to the same resources, and nothing else.
-
-    `making`: addresses whose creation this run started; policy judges what becomes of those.
-    """
-    limits = {change.address: change for change in approved}
-    return [
-        Beyond(change, limits.get(change.address))
         for change in changes
-        if change.address not in making and not _within(change, limits.get(change.address))
-    ]
+    )
 
 
-def _within(change: Judged, limit: Judged | None) -> bool:
-    if limit is None or change.effect > limit.effect:
-        return False
-    if change.effect is Effect.CREATES and limit.effect not in CREATING:
-        return False  # what was to be changed does not exist any more
-    worst = limit.effect >= Effect.REPLACES  # nothing more can be taken from the same resource
-    return (worst or _severe(change) <= _severe(limit)) and {*change.foreign} <= {*limit.foreign}
-
-
-def _severe(change: Judged) -> set[str]:
+def _severe(change: Judged) -> frozenset[str]:
     """Attributes whose change cuts off, detaches or destroys something."""
-    return {cause.attribute for cause in change.causes if cause.effect >= Effect.DISCONNECTS}
+    return frozenset(c.attribute for c in change.causes if c.effect >= Effect.DISCONNECTS)
