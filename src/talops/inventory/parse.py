@@ -156,21 +156,18 @@ def _known_part(loc: tuple[str | int, ...], data: Any) -> Loc:
 
 
 def _siblings(model: type[Section], loc: tuple[str | int, ...]) -> list[str]:
-    if len(loc) == 1:
-        return list(model.model_fields)
-    names: list[str] = []
-    for field in model.model_fields.values():
-        names += _nested_names(field.annotation)
-    return names
+    """The keys of the section that contains `loc`, to which pydantic adds union members."""
+    sections = [model]
+    for part in (str(part) for part in loc[:-1]):
+        fields = [each.model_fields[part] for each in sections if part in each.model_fields]
+        sections = [s for field in fields for s in _sections_of(field.annotation)] or sections
+    return [name for section in sections for name in section.model_fields]
 
 
-def _nested_names(annotation: Any) -> list[str]:
+def _sections_of(annotation: Any) -> list[type[Section]]:
     if isinstance(annotation, type) and issubclass(annotation, Section):
-        own = list(annotation.model_fields)
-        return own + [
-            n for f in annotation.model_fields.values() for n in _nested_names(f.annotation)
-        ]
-    return [n for part in getattr(annotation, "__args__", ()) for n in _nested_names(part)]
+        return [annotation]
+    return [s for part in getattr(annotation, "__args__", ()) for s in _sections_of(part)]
 
 
 def _unknown(document: Document, loc: Loc, known: list[str]) -> FileProblem:
