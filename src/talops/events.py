@@ -141,6 +141,18 @@ class NodeStatus(Event):
 
 
 @dataclass(frozen=True)
+class MachineEnrolled(Event):
+    """A machine proved to be a node and gets its first config: who it is, and by what evidence."""
+
+    node: str
+    address: str
+    fingerprint: str
+    uuid: str
+    macs: tuple[str, ...]
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Log(Event):
     """One line for the log of a stage; views do not show it."""
 

@@ -13,6 +13,7 @@ from talops.errors import UnreachableError, WaitTimeoutError
 from talops.machineconfig.build import build_configs
 from talops.pipeline.planning import Plan, make_plan
 from talops.pipeline.stage import Reporter, Seen
+from talops.site.enrolment.admission import Admission
 from talops.site.fleet import Configured, InMaintenance, Unreachable
 from talops.site.node_facts import NodeFacts, change_for
 from talops.site.secrets_file import SecretsFile
@@ -21,7 +22,7 @@ from talops.stages.apply_config import ApplyConfig
 from talops.stages.workers import Workers
 from talops.talos.calls.machine import ApplyMode
 from talops.talos.errors import ConfiguredError, PreconditionError
-from talops.talos.kinds import MachineStatus
+from talops.talos.kinds import LinkStatus, MachineStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 RUNNING = MachineStatus("running", ready=True, unmet=())
 DOWN = Unreachable(UnreachableError("connection refused"))
 OTHER = Configured("machine: {type: worker}\n", RUNNING)
+KEY = "A" * 43 + "="
 # What the inventory does not want any more; Talos drops it without a reboot.
 EXTRA = "---\napiVersion: v1alpha1\nkind: KmsgLogConfig\nname: old\nurl: tcp://10.0.0.9:514/\n"
 
@@ -63,21 +65,36 @@ class World:
     async def has_etcd(self, _: object) -> bool:
         return self.etcd
 
-    def maintenance(self, node: Node) -> Any:
+    def candidate(self, node: Node) -> Any:
+        """A machine that shows the key which the test accepted for every node."""
+
+        async def find(*_: object) -> None:
+            return None
+
+        async def links(*_: object) -> list[LinkStatus]:
+            return [LinkStatus("eth0", "", node.mac, "", up=True, mtu=1500, kind="")]
+
+        return contextlib.nullcontext(
+            SimpleNamespace(
+                link=SimpleNamespace(fingerprint=KEY),
+                resources=SimpleNamespace(find=find, all=links),
+                machine=SimpleNamespace(apply_configuration=self._apply(node)),
+            )
+        )
+
+    def _apply(self, node: Node) -> Any:
         async def apply(*_: object, **__: object) -> None:
             if self.refusals:
                 raise self.refusals.pop(0)
             self.given.append(node.name)
 
+        return apply
+
+    def maintenance(self, _: Node) -> Any:
         async def disks() -> list[object]:
             raise ConfiguredError("the node is not in maintenance mode")
 
-        return contextlib.nullcontext(
-            SimpleNamespace(
-                machine=SimpleNamespace(apply_configuration=apply),
-                storage=SimpleNamespace(disks=disks),
-            )
-        )
+        return contextlib.nullcontext(SimpleNamespace(storage=SimpleNamespace(disks=disks)))
 
     def talos(self, node: Node) -> Any:
         async def apply(*_: object, dry_run: bool = False, **__: object) -> Any:
@@ -113,10 +130,16 @@ class Scene:
         return [node.name for node in self.cluster.nodes if not node.controller]
 
     def apply_config(self) -> ApplyConfig:
-        return ApplyConfig(self.site, self.secrets, Reporter("apply-config", lambda _: None))
+        report = Reporter("apply-config", lambda _: None)
+        return ApplyConfig(self.site, self.secrets, report, admission=self.admission)
 
     def worker_stage(self) -> Workers:
-        return Workers(self.site, self.secrets, Reporter("workers", lambda _: None))
+        report = Reporter("workers", lambda _: None)
+        return Workers(self.site, self.secrets, report, self.admission)
+
+    @property
+    def admission(self) -> Admission:
+        return Admission(dict.fromkeys(self.right, KEY))
 
     async def plan(self) -> Plan:
         return await make_plan([self.apply_config(), self.worker_stage()], {}, lambda _: None)

@@ -18,6 +18,7 @@ from talops.talos.kinds import (
     MachineStatus,
     Member,
     ServiceStatus,
+    SystemInformation,
     TimeStatus,
     UnattendedInstall,
     Volume,
@@ -74,6 +75,12 @@ def machine_status(spec: Any) -> MachineStatus:
     )
 
 
+def system(spec: Any) -> SystemInformation:
+    return SystemInformation(
+        spec["uuid"], spec["manufacturer"], spec["productName"], spec["serialnumber"]
+    )
+
+
 def disk(spec: Any) -> BlockDisk:
     # A flag that is false is not shown.
     shown = {"rotational": False, "readonly": False, "cdrom": False, **spec}
@@ -114,6 +121,7 @@ EXPECTED: list[tuple[Kind[Any], Callable[[Any], Any]]] = [
     (kinds.DISKS, disk),
     (kinds.VOLUMES, lambda spec: Volume(ID, spec["type"], spec["location"])),
     (kinds.LINKS, link),
+    (kinds.SYSTEM, system),
     (kinds.ADDRESSES, lambda spec: AddressStatus(ID, spec["address"], spec["linkName"])),
     (kinds.HOSTNAME, lambda spec: spec["hostname"]),
     (kinds.SERVICES, service),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from talops.inventory.model import Cluster, Node
     from talops.pipeline.result import RunResult
     from talops.pipeline.run import BuildStages
+    from talops.site.enrolment.admission import Admission
     from talops.site.site import Site
     from talops.tofu.policy import Policy
     from talops.workflows.repair import Repairs
@@ -42,16 +43,20 @@ def up(
     *,
     selection: Selection = ALL,
     policy: Policy | None = None,
+    admission: Admission | None = None,
 ) -> Run:
-    """`policy` is what a plan may replace or destroy; nothing by default."""
+    """`policy` is what a plan may replace or destroy, `admission` which machines may get a config;
+    nothing by default.
+    """
+    from talops.site.enrolment.admission import NOTHING_SAID
     from talops.tofu.policy import Policy
     from talops.workflows import up as workflow
 
-    allowed = policy or Policy()
+    allowed, said = policy or Policy(), admission or NOTHING_SAID
     return _run(
         "up",
         site,
-        lambda record: workflow.up(site, record, allowed),
+        lambda record: workflow.up(site, record, allowed, said),
         manner,
         Consent("talops up --yes", manner.yes),
         afterwards(
@@ -115,16 +120,19 @@ def recover(
     from_snapshot: Path | None = None,
     from_copy: bool = False,
     bootstrap_again: str | None = None,
+    admission: Admission | None = None,
 ) -> Run:
     """`bootstrap_again` is the name of the cluster: it confirms that its etcd is lost."""
+    from talops.site.enrolment.admission import Admission
     from talops.stages.restore import recovery_choice
     from talops.workflows import recover as workflow
 
+    said = admission or Admission(any_again=True)
     choice = recovery_choice(site.cluster.name, from_snapshot, bootstrap_again, from_copy=from_copy)
     return _run(
         "recover",
         site,
-        lambda record: workflow.recover(site, record, choice),
+        lambda record: workflow.recover(site, record, choice, said),
         manner,
         Consent("talops recover --yes", manner.yes),
         afterwards("talops recover", "talops verify"),

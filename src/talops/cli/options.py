@@ -70,6 +70,24 @@ AllowDestroy = Annotated[
 ]
 
 
+AcceptFingerprint = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accept-fingerprint",
+        metavar="NODE=KEY",
+        help="Accept the machine with this key as this new node; repeatable.",
+    ),
+]
+Reinstall = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reinstall",
+        metavar="NODE",
+        help="Allow this node in maintenance mode to get its config again; repeatable.",
+    ),
+]
+
+
 def allowing(
     replace: list[str] | None,
     destroy: list[str] | None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from talops.cli.options import Directory, Format, Output, Yes
+from talops.cli.options import AcceptFingerprint, Directory, Format, Output, Yes
 
 
 def register(root: typer.Typer) -> None:
@@ -32,6 +32,7 @@ def recover(
             help="Bootstrap a new, empty etcd; takes the name of the cluster.",
         ),
     ] = None,
+    accept_fingerprint: AcceptFingerprint = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Show the findings and the plan; exit 2 if it has changes."),
@@ -41,6 +42,7 @@ def recover(
 ) -> None:
     """Recover from an interrupted run, a lost state or a lost etcd."""
     from talops.app import runs
+    from talops.app.admission import admission
     from talops.cli.opening import site_of
     from talops.cli.running import run_and_exit
 
@@ -52,5 +54,6 @@ def recover(
         from_snapshot=from_snapshot,
         from_copy=from_copy,
         bootstrap_again=bootstrap_again,
+        admission=admission(site.cluster, accept_fingerprint or (), any_again=True),
     )
     run_and_exit(site, run, output)

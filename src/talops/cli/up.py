@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from talops.cli.options import (
+    AcceptFingerprint,
     AllowDestroy,
     AllowDisconnect,
     AllowReplace,
@@ -15,6 +16,7 @@ from talops.cli.options import (
     Directory,
     Format,
     Output,
+    Reinstall,
     Yes,
     allowing,
 )
@@ -68,10 +70,13 @@ def up(
     allow_destroy: AllowDestroy = None,
     allow_disconnect: AllowDisconnect = None,
     allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
+    accept_fingerprint: AcceptFingerprint = None,
+    reinstall: Reinstall = None,
     output: Output = Format.TEXT,
 ) -> None:
     """Create or update the cluster to match the inventory; safe to repeat."""
     from talops.app import runs
+    from talops.app.admission import admission
     from talops.cli.opening import site_of
     from talops.cli.running import run_and_exit
     from talops.pipeline.selection import Selection
@@ -87,7 +92,13 @@ def up(
     )
     policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     site = site_of(directory, _pattern(nodes))
-    run = runs.up(site, runs.Manner(dry_run, yes, max_parallel), selection=wanted, policy=policy)
+    run = runs.up(
+        site,
+        runs.Manner(dry_run, yes, max_parallel),
+        selection=wanted,
+        policy=policy,
+        admission=admission(site.cluster, accept_fingerprint or (), reinstall or ()),
+    )
     run_and_exit(site, run, output)
 
 

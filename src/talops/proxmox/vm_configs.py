@@ -18,14 +18,21 @@ _NOT_A_DISK = re.compile(r"media=cdrom|cloudinit|^none\b")
 AT_ONCE = 8
 
 
-async def vm_configs(client: Client, wanted: Collection[int | None]) -> list[dict[str, Any]]:
+async def vm_configs(
+    client: Client, wanted: Collection[int | None], names: Collection[str] = ()
+) -> list[dict[str, Any]]:
     """The configs of these VMs, or of all where any VMID will do, with `vmid` and `node`.
 
-    The list of VMs is seconds old and incomplete, so it is used only for the VMIDs.
+    The list of VMs is seconds old and incomplete, so it is used only for the VMIDs, and to leave
+    out VMs that certainly have none of these `names`.
     """
     listed = await client.get("cluster/resources", type="vm")
     rows = [vm for vm in listed if vm.get("type", "qemu") == "qemu"]
-    rows = [vm for vm in rows if None in wanted or vm["vmid"] in wanted]
+    rows = [
+        vm
+        for vm in rows
+        if None in wanted or vm["vmid"] in wanted or (names and vm.get("name", "") in {"", *names})
+    ]
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def read(vm_id: int, node: str) -> dict[str, Any] | None:

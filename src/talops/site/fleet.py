@@ -96,7 +96,14 @@ class Fleet:
         return shared.one_more()
 
     def maintenance(self, node: Node) -> Talos:
+        """Any machine may answer: nothing secret is sent over such a connection."""
         return Talos.connect(str(node.address), Maintenance())
+
+    def candidate(self, node: Node) -> Talos:
+        """The machine that answers in maintenance mode, over one connection that is not replaced:
+        who proves to be the node by its first answers is who gets its config.
+        """
+        return Talos.connect(str(node.address), Maintenance(), once=True)
 
     async def look(self, node: Node) -> State:
         """The state of one node; a node of another cluster is an error, not a state."""

@@ -16,7 +16,7 @@ from talops.render.backend import backend_environment, provider_environment
 from talops.render.layers import layers, platform
 from talops.render.tree import PROVIDER_VERSION
 from talops.site import existing_vms
-from talops.site.enrolment_record import known_uuids
+from talops.site.enrolment.record import EnrolmentRecord
 from talops.tofu import identity
 from talops.tofu.apply import Applier
 from talops.tofu.creation_record import CreationRecord
@@ -170,12 +170,26 @@ def layer_applier(
     async def find_lost(changes: Sequence[Change]) -> Mapping[str, str]:
         return await existing_vms.find_lost(reached, changes) if reached else {}
 
+    record = EnrolmentRecord(root)
+    ours = cluster is not None and running.layer.name == platform(cluster).name
+    # As it was before this apply: a second attempt compares with the same.
+    uuids = record.uuids() if ours else {}
+
+    def forget(changes: Sequence[Change]) -> None:
+        """Whatever is created now, or replaces what is destroyed now, is another machine."""
+        if ours:
+            record.forget({change.node for change in changes if change.type == VM})
+
     async def occupied(changes: Sequence[Change]) -> Mapping[str, str]:
-        return await existing_vms.occupied(reached, changes) if reached else {}
+        taken = await existing_vms.occupied(reached, changes) if reached else {}
+        if not taken:
+            forget(changes)
+        return taken
 
     async def identify(changes: Sequence[Change]) -> None:
         if reached and any(change.type == VM for change in changes):
-            await _identify(root, running, reached, options.policy, cluster, changes)
+            await _identify(running, reached, options.policy, cluster, changes, uuids)
+        forget(changes)
 
     options = replace(
         options,
@@ -188,12 +202,12 @@ def layer_applier(
 
 
 async def _identify(
-    root: Path,
     running: Engine,
     reached: Access,
     policy: Policy,
     cluster: Cluster | None,
     changes: Sequence[Change],
+    uuids: Mapping[str, str],
 ) -> None:
     """Refuse to destroy a VM that is not the one recorded in the state at its creation."""
     state = json.loads(await running.state_pull() or "{}")
@@ -205,7 +219,7 @@ async def _identify(
         identity.recorded(state),
         configs,
         tag=cluster.name if cluster and ours else "",
-        uuids=known_uuids(root) if ours else {},
+        uuids=uuids,
     )
     named = policy.allow_destroy if policy.everything else frozenset()
     left = {name: reasons for name, reasons in wrong.items() if name not in named}

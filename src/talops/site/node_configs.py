@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from talops.errors import UnreachableError
 from talops.machineconfig.build import build_configs
 from talops.site import installation
 from talops.site.config_differences import differing, same, waiting_for_reboot
+from talops.site.enrolment.admission import NOTHING_SAID, Admission
+from talops.site.enrolment.enrolling import Enrolment
 from talops.site.etcd_guard import require_etcd
 from talops.site.fleet import Configured, InMaintenance, Unreachable, named
 from talops.site.node_facts import AWAIT, FIRST, NodeFacts, change_for
@@ -23,7 +26,7 @@ from talops.talos.errors import (
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
     from talops.inventory.model import Node
     from talops.machineconfig.generate import MachineConfig
@@ -49,11 +52,13 @@ class NodeConfigs:
         secrets: SecretsFile,
         report: Reporter,
         allow_unhealthy_etcd: Collection[str] = (),
+        admission: Admission = NOTHING_SAID,
     ) -> None:
         self._site = site
         self._secrets = secrets
         self._report = report
         self._allowed = allow_unhealthy_etcd
+        self._enrolment = Enrolment(site, report, admission)
         self._one_control_plane = asyncio.Lock()
         self._configs: dict[str, MachineConfig] | None = None
 
@@ -63,8 +68,15 @@ class NodeConfigs:
     async def facts(
         self, nodes: Sequence[Node], states: Mapping[str, State]
     ) -> dict[str, NodeFacts]:
-        judged = await asyncio.gather(*(self._judge(node, states[node.name]) for node in nodes))
-        return {node.name: facts for node, facts in zip(nodes, judged, strict=True)}
+        waiting = [node for node in nodes if isinstance(states[node.name], InMaintenance)]
+        candidates, judged = await asyncio.gather(
+            self._enrolment.examine(await self.fleet(), waiting),
+            asyncio.gather(*(self._judge(node, states[node.name]) for node in nodes)),
+        )
+        return {
+            node.name: replace(facts, candidate=candidates.get(node.name))
+            for node, facts in zip(nodes, judged, strict=True)
+        }
 
     async def bring(self, change: ConfigChange) -> None:
         """Apply the config to one node; `wait` proves that the node runs it."""
@@ -97,6 +109,10 @@ class NodeConfigs:
 
         hint = f"check its console, or: talops talos dmesg --nodes {node.address}"
         await self._wait_for(f"{node.name} to run its config", node, probe, hint)
+
+    async def keep(self, nodes: Iterable[Node]) -> None:
+        """Record that these nodes run their config: in maintenance mode they get none again."""
+        await self._enrolment.keep(await self.fleet(), nodes)
 
     def settled(self, node: Node, seen: NodeFacts | None) -> bool:
         """Whether the last observation found the node with its config and in a stable stage."""
@@ -138,8 +154,7 @@ class NodeConfigs:
         fleet = await self.fleet()
         with named(node, f"talops talos disks --insecure --nodes {node.address}"):
             try:
-                async with fleet.maintenance(node) as talos:
-                    await talos.machine.apply_configuration(config, mode=ApplyMode.AUTO)
+                await self._enrolment.hand_over(fleet, node, config)
             except ON_ITS_WAY as error:
                 return NotYet(error.what)
         return None

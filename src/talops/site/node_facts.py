@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from talops.approval import Impact
 from talops.pipeline.stage import Change
+from talops.site.enrolment.proof import Doubt, refusal
 from talops.site.fleet import InMaintenance, Unreachable
 from talops.talos.calls.machine import ApplyMode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from talops.inventory.model import Node
+    from talops.site.enrolment.proof import Candidate
     from talops.site.fleet import State
 
 FIRST = "install"
@@ -26,7 +29,7 @@ class NodeFacts:
     """`effect` is the node's answer to a dry run of a config that differs.
 
     `at_boot` lists what the node accepts immediately but uses only after a reboot: since Talos 1.14
-    the answer does not include it.
+    the answer does not include it. `candidate` is the machine that answers in maintenance mode.
     """
 
     state: State
@@ -35,6 +38,7 @@ class NodeFacts:
     differs: tuple[str, ...] = ()
     at_boot: tuple[str, ...] = ()
     wanted: str = field(default="", repr=False)
+    candidate: Candidate | None = None
 
     @property
     def reboots(self) -> bool:
@@ -66,10 +70,27 @@ def since(
     return {name: seen for name, seen in found.items() if name not in touched}
 
 
+def require_own_machines(nodes: Sequence[Node], found: Mapping[str, NodeFacts]) -> None:
+    """Raise if another machine answers for a node, or one that had a config before.
+
+    A machine of which nothing is known stays in the plan: the user may accept it.
+    """
+    doubted = [
+        (node, candidate.judgement)
+        for node in nodes
+        if node.name in found
+        and (candidate := found[node.name].candidate)
+        and candidate.judgement.doubt in {Doubt.OTHER, Doubt.RETURNED}
+    ]
+    if doubted:
+        raise refusal(doubted)
+
+
 def change_for(name: str, seen: NodeFacts) -> ConfigChange | None:
     """The change that gives a node its config; None if it has it."""
     if isinstance(seen.state, InMaintenance):
-        return _change(FIRST, name, "first config: installs, then reboots", seen)
+        detail = f"first config: installs, then reboots{_identity(seen.candidate)}"
+        return _change(FIRST, name, detail, seen)
     if isinstance(seen.state, Unreachable):
         return _change(
             AWAIT, name, "does not answer until a control plane signs its certificate", seen
@@ -80,6 +101,13 @@ def change_for(name: str, seen: NodeFacts) -> ConfigChange | None:
     if seen.reboots:
         effect = f"reboots for {', '.join(seen.at_boot)}" if seen.at_boot else "reboots"
     return _change(UPDATE, name, f"{', '.join(seen.differs)}: {effect}", seen)
+
+
+def _identity(candidate: Candidate | None) -> str:
+    if candidate is None:
+        return ""
+    found = candidate.judgement
+    return f"; {found.reason if found.doubt else 'proven by ' + ', '.join(found.evidence)}"
 
 
 def _change(action: str, name: str, detail: str, seen: NodeFacts) -> ConfigChange:

@@ -11,9 +11,16 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Absent, Stage
+from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.fleet import Configured, Unreachable, all_answer
 from talops.site.node_configs import NodeConfigs
-from talops.site.node_facts import ConfigChange, Facts, change_for, since
+from talops.site.node_facts import (
+    ConfigChange,
+    Facts,
+    change_for,
+    require_own_machines,
+    since,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -36,10 +43,11 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
         secrets: SecretsFile,
         report: Reporter,
         allow_unhealthy_etcd: Collection[str] = (),
+        admission: Admission = NOTHING_SAID,
     ) -> None:
         self._site = site
         self._secrets = secrets
-        self._configs = NodeConfigs(site, secrets, report, allow_unhealthy_etcd)
+        self._configs = NodeConfigs(site, secrets, report, allow_unhealthy_etcd, admission)
         # A node that does not answer may be rebooting.
         self.patience = site.limits.boot
 
@@ -54,6 +62,7 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
         return Facts(await self._configs.facts(nodes, states))
 
     def plan(self, facts: Facts) -> list[ConfigChange]:
+        require_own_machines(self._site.chosen, facts.nodes)
         wanted = [change_for(name, seen) for name, seen in facts.nodes.items()]
         return [change for change in wanted if change]
 
@@ -62,11 +71,19 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
 
     async def verify(self, seen: Seen[Facts, ConfigChange], /) -> None:
         """All nodes except new workers: `workers` waits for those."""
-        found = seen.facts.nodes
-        nodes = [n for n in self._site.chosen if n.controller or ran(found.get(n.name))]
-        untouched = since(seen.applied, found)
-        left = [n for n in nodes if not self._configs.settled(n, untouched.get(n.name))]
+        untouched = since(seen.applied, seen.facts.nodes)
+        left = [
+            n
+            for n in self._awaited(seen.facts)
+            if not self._configs.settled(n, untouched.get(n.name))
+        ]
         await asyncio.gather(*(self._configs.wait(node) for node in left))
+
+    async def conclude(self, seen: Seen[Facts, ConfigChange], /) -> None:
+        await self._configs.keep(self._awaited(seen.facts))
+
+    def _awaited(self, facts: Facts) -> list[Node]:
+        return [n for n in self._site.chosen if n.controller or ran(facts.nodes.get(n.name))]
 
     async def _excused(self, fleet: Fleet, states: Mapping[str, State]) -> set[str]:
         """Workers that do not answer before etcd exists: they may have a config and wait for it."""

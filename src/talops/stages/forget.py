@@ -10,6 +10,7 @@ from talops.files import PRIVATE, write_atomic
 from talops.kube import kubeconfig_file
 from talops.machineconfig.places import TALOSCONFIG
 from talops.pipeline.stage import Change, Stage
+from talops.site.enrolment.record import RECORD as MACHINES
 from talops.site.founding import record
 from talops.site.founding.evidence import shared_record
 from talops.site.founding.shared import record_name
@@ -30,6 +31,7 @@ class Facts:
     has_context: bool
     records: tuple[str, ...] = ()
     has_access: bool = False
+    has_machines: bool = False
 
 
 class Forget(Stage[Facts, Change]):
@@ -42,10 +44,13 @@ class Forget(Stage[Facts, Change]):
     async def observe(self) -> Facts:
         context = kubeconfig_file.entry(self._site.kubeconfig, self._site.cluster.name)
         access = talosconfig_without(self._site.root, self._site.cluster.name)
-        return Facts(context is not None, await self._records(), access is not None)
+        machines = (self._site.root / MACHINES).exists()
+        return Facts(context is not None, await self._records(), access is not None, machines)
 
     def plan(self, facts: Facts) -> list[Change]:
         changes = [Change("remove", name, "allows a new bootstrap") for name in facts.records]
+        if facts.has_machines:
+            changes.append(Change("remove", MACHINES, "allows a config for other machines"))
         if facts.has_context:
             changes.append(Change("remove", self._site.kubeconfig.name, "its context"))
         if facts.has_access:
@@ -53,7 +58,7 @@ class Forget(Stage[Facts, Change]):
         return changes
 
     async def apply(self, change: Change) -> None:
-        if change.target in FILES:
+        if change.target in {*FILES, MACHINES}:
             (self._site.root / change.target).unlink(missing_ok=True)
             return
         if change.target == self._shared_name:

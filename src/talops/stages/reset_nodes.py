@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from talops.approval import Impact
 from talops.errors import UnreachableError
 from talops.pipeline.stage import Absent, Change, Stage
+from talops.site.enrolment.record import EnrolmentRecord
 from talops.site.fleet import Configured, Fleet, InMaintenance, Unreachable
 from talops.site.protection import require_unprotected
 from talops.talos.kinds import VOLUMES
@@ -93,7 +94,11 @@ class ResetNodes(Stage[Facts, ResetChange]):
 
 
 async def wipe(fleet: Fleet, node: Node, site: Site, report: Reporter, *, graceful: bool) -> None:
-    """Reset a node and wait until it is in maintenance mode again."""
+    """Reset a node and wait until it is in maintenance mode again.
+
+    Recorded first: if this process is killed now, the next run may find the node in that mode.
+    """
+    EnrolmentRecord(site.root).wiped(node.name)
     async with fleet.talos(node) as talos:
         try:
             labels = () if _from_iso(site) else own_volumes(await talos.resources.all(VOLUMES))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from talops.checks.after.reach import Reach, errors_of, values_of
 from talops.errors import ConflictError, TalopsError
 from talops.pipeline.stage import Stage
+from talops.site.enrolment.record import EnrolmentRecord
 from talops.site.fleet import Configured, Unreachable
 from talops.site.protection import require_unprotected
 from talops.stages.reset_nodes import ResetChange, wipe
@@ -81,6 +82,10 @@ class ResetOne(Stage[Facts, ResetChange]):
         if self._to_strike_off(etcd):
             raise TalopsError(still, hint="run the same command again")
         self._report.note(still, level="warning")
+
+    async def conclude(self, _: Seen[Facts, ResetChange], /) -> None:
+        """Also a node that was in maintenance mode already may get its config again."""
+        EnrolmentRecord(self._site.root).wiped(self._node.name)
 
     def _to_strike_off(self, etcd: Etcd) -> bool:
         """Whether to remove the member; a forced reset keeps it if etcd needs it for quorum."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Absent, Stage
+from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.fleet import Unreachable
 from talops.site.node_configs import NodeConfigs
-from talops.site.node_facts import ConfigChange, change_for, since
+from talops.site.node_facts import ConfigChange, change_for, require_own_machines, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,10 +38,16 @@ class Workers(Stage[Facts, ConfigChange]):
     name = "workers"
     independent = True
 
-    def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
+    def __init__(
+        self,
+        site: Site,
+        secrets: SecretsFile,
+        report: Reporter,
+        admission: Admission = NOTHING_SAID,
+    ) -> None:
         self._site = site
         self._secrets = secrets
-        self._configs = NodeConfigs(site, secrets, report)
+        self._configs = NodeConfigs(site, secrets, report, admission=admission)
         self._late: frozenset[str] | None = None
 
     @property
@@ -57,6 +64,7 @@ class Workers(Stage[Facts, ConfigChange]):
 
     def plan(self, facts: Facts) -> list[ConfigChange]:
         """`apply-config` plans the others."""
+        require_own_machines(self._nodes, facts.nodes)
         wanted = [change_for(name, s) for name, s in facts.nodes.items() if name in facts.late]
         return [change for change in wanted if change]
 
@@ -67,3 +75,6 @@ class Workers(Stage[Facts, ConfigChange]):
         untouched = since(seen.applied, seen.facts.nodes)
         left = [n for n in self._nodes if not self._configs.settled(n, untouched.get(n.name))]
         await asyncio.gather(*(self._configs.wait(node) for node in left))
+
+    async def conclude(self, _: Seen[Facts, ConfigChange], /) -> None:
+        await self._configs.keep(self._nodes)

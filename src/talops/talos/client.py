@@ -49,10 +49,18 @@ class Talos:
 
     @classmethod
     def connect(
-        cls, address: str, access: Credentials | Maintenance, *, port: int = API_PORT
+        cls,
+        address: str,
+        access: Credentials | Maintenance,
+        *,
+        port: int = API_PORT,
+        once: bool = False,
     ) -> Talos:
-        """Lazy: the connection is made, and may fail, with the first call. Needs a running loop."""
-        return cls(Link(*split_address(address, port), access))
+        """Lazy: the connection is made, and may fail, with the first call. Needs a running loop.
+
+        `once`: a lost connection stays lost, so that no other machine answers a later call.
+        """
+        return cls(Link(*split_address(address, port), access, once=once))
 
     @classmethod
     async def connect_any(

@@ -13,6 +13,7 @@ from talops.talos.wire import (
     spec_config_pb2,
     spec_enums_pb2,
     spec_etcd_pb2,
+    spec_hardware_pb2,
     spec_k8s_pb2,
     spec_network_pb2,
     spec_runtime_pb2,
@@ -84,6 +85,16 @@ class LinkStatus:
     up: bool
     mtu: int
     kind: str
+
+
+@dataclass(frozen=True)
+class SystemInformation:
+    """The machine as its firmware describes it (SMBIOS); a container has none."""
+
+    uuid: str
+    manufacturer: str
+    product: str
+    serial: str
 
 
 @dataclass(frozen=True)
@@ -184,6 +195,11 @@ def _link(r: Resource) -> LinkStatus:
     )
 
 
+def _system(r: Resource) -> SystemInformation:
+    spec = spec_hardware_pb2.SystemInformationSpec.FromString(r.proto_spec)
+    return SystemInformation(spec.uuid, spec.manufacturer, spec.product_name, spec.serial_number)
+
+
 def _address_status(r: Resource) -> AddressStatus:
     spec = spec_network_pb2.AddressStatusSpec.FromString(r.proto_spec)
     prefix = f"{ip_address(spec.address.ip)}/{spec.address.prefix_length}"
@@ -242,6 +258,7 @@ MACHINE_STATUS = Kind("runtime", "MachineStatuses.runtime.talos.dev", _machine_s
 DISKS = Kind("runtime", "Disks.block.talos.dev", _disk)
 VOLUMES = Kind("runtime", "VolumeStatuses.block.talos.dev", _volume)
 LINKS = Kind("network", "LinkStatuses.net.talos.dev", _link)
+SYSTEM = Kind("hardware", "SystemInformations.hardware.talos.dev", _system)
 ADDRESSES = Kind("network", "AddressStatuses.net.talos.dev", _address_status)
 HOSTNAME = Kind("network", "HostnameStatuses.net.talos.dev", _hostname)
 SERVICES = Kind("runtime", "Services.v1alpha1.talos.dev", _service)
@@ -263,6 +280,7 @@ CONFIG_ID = "v1alpha1"
 LOCAL_ETCD_ID = "local"
 NODENAME_ID = "nodename"
 HOSTNAME_ID = "hostname"
+SYSTEM_ID = "systeminformation"
 TIME_ID = "node"
 DISCOVERY_ID = "cluster"
 UNATTENDED_INSTALL_ID = "unattended-install"

@@ -53,9 +53,15 @@ class _Protocol(H2Protocol):
 class Link(Channel):
     """grpclib's channel, which raises our errors and knows why a connection was lost."""
 
-    def __init__(self, host: str, port: int, access: Credentials | Maintenance) -> None:
+    def __init__(
+        self, host: str, port: int, access: Credentials | Maintenance, *, once: bool = False
+    ) -> None:
+        """`once`: never connect again, so that all calls reach the machine that answered first."""
         super().__init__(host, port, ssl=access.context, config=Configuration())
         self.access = access
+        self.once = once
+        # The key of the server that answered; empty before the first connection.
+        self.fingerprint = ""
         self.where = f"{host}:{port}" if port != API_PORT else host
         self.connect_timeout = CONNECT_TIMEOUT
         self._connecting: asyncio.Task[H2Protocol] | None = None
@@ -82,6 +88,8 @@ class Link(Channel):
         return _Protocol(Handler(), self._config, self._h2_config)
 
     async def _create_connection(self) -> H2Protocol:
+        if self.once and self.fingerprint:
+            raise tls.lost(self.where)
         try:
             async with asyncio.timeout(self.connect_timeout):
                 transport, protocol = await self._loop.create_connection(
@@ -102,11 +110,12 @@ class Link(Channel):
         return protocol
 
     def _check_pin(self, transport: asyncio.Transport) -> None:
-        pins = self.access.fingerprints if isinstance(self.access, Maintenance) else ()
-        if not pins:
+        if not isinstance(self.access, Maintenance):
             return
         shown = spki_fingerprint(transport.get_extra_info("ssl_object").getpeercert(True))
-        if shown not in pins:
+        self.fingerprint = shown
+        pins = self.access.fingerprints
+        if pins and shown not in pins:
             transport.abort()
             raise FingerprintError(
                 f"the node shows the key {shown}, which is not the pinned one",

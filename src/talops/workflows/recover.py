@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.state.backends import backend_of
 from talops.stages.addons import Addons
 from talops.stages.adopt import Adopt
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from talops.stages.restore import RecoveryChoice
 
 
-def recover(site: Site, record: Record, choice: RecoveryChoice) -> list[AnyStage]:
+def recover(
+    site: Site, record: Record, choice: RecoveryChoice, admission: Admission = NOTHING_SAID
+) -> list[AnyStage]:
     """Clean up interrupted runs, adopt existing VMs, then continue like `up`."""
     secrets, report = site.secrets, record.report
     proxmox, nas = site.cluster.proxmox, site.cluster.truenas
@@ -43,9 +46,9 @@ def recover(site: Site, record: Record, choice: RecoveryChoice) -> list[AnyStage
         *([Images(site, report("images"))] if proxmox else []),
         *([Storage(site, report("storage"))] if nas else []),
         *(vms if proxmox else []),
-        ApplyConfig(site, secrets, report("apply-config")),
+        ApplyConfig(site, secrets, report("apply-config"), admission=admission),
         Restore(site, secrets, report("bootstrap"), choice),
-        Workers(site, secrets, report("workers")),
+        Workers(site, secrets, report("workers"), admission),
         FetchKubeconfig(site, secrets, report("kubeconfig")),
         Addons(site, report("addons")),
         GitOps(site, site.redact.learn, report("gitops")),

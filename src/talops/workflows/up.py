@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from talops import stages
 from talops.pipeline.later import Later
+from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.stages.provision import Provision
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from talops.tofu.policy import Policy
 
 
-def up(site: Site, record: Record, policy: Policy) -> list[AnyStage]:
+def up(
+    site: Site, record: Record, policy: Policy, admission: Admission = NOTHING_SAID
+) -> list[AnyStage]:
     secrets, report = site.secrets, record.report
     proxmox, nas = site.cluster.proxmox, site.cluster.truenas
     return [
@@ -31,11 +34,11 @@ def up(site: Site, record: Record, policy: Policy) -> list[AnyStage]:
         Later(
             "apply-config",
             lambda: stages.ApplyConfig(
-                site, secrets, report("apply-config"), policy.allow_unhealthy_etcd
+                site, secrets, report("apply-config"), policy.allow_unhealthy_etcd, admission
             ),
         ),
         Later("bootstrap", lambda: stages.Bootstrap(site, secrets, report("bootstrap"))),
-        Later("workers", lambda: stages.Workers(site, secrets, report("workers"))),
+        Later("workers", lambda: stages.Workers(site, secrets, report("workers"), admission)),
         Later("kubeconfig", lambda: stages.FetchKubeconfig(site, secrets, report("kubeconfig"))),
         Later("addons", lambda: stages.Addons(site, report("addons"))),
         Later("gitops", lambda: stages.GitOps(site, site.redact.learn, report("gitops"))),

@@ -59,7 +59,8 @@ class NodeSite:
         )
         rows = [
             f"  - {{name: {name}, address: {self.lab.address(name)}, disk: /dev/sda,"
-            f" mac_addr: '{machine.nics[0].mac}', controller: {str(name in planes).lower()}}}\n"
+            f" mac_addr: '{machine.nics[0].mac}', uuid: {machine.uuid},"
+            f" controller: {str(name in planes).lower()}}}\n"
             for name, machine in self.lab.machines.items()
         ]
         (root / "nodes.yaml").write_text("nodes:\n" + "".join(rows))

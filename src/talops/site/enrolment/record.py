@@ -15,6 +15,7 @@ from talops.errors import TalopsError
 from talops.files import PRIVATE, write_atomic
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
 RECORD = ".talops/nodes.json"
@@ -22,7 +23,7 @@ RECORD = ".talops/nodes.json"
 
 @dataclass(frozen=True)
 class Entry:
-    """`configured`: it got a config, and talops has not wiped it since.
+    """`configured`: it runs its config, and talops has not wiped it since.
 
     `accepted`: the fingerprint of its maintenance mode that the user confirmed.
     """
@@ -38,15 +39,27 @@ class EnrolmentRecord:
     def __init__(self, root: Path) -> None:
         self._path = root / RECORD
 
-    def entry(self, name: str) -> Entry:
-        return self._read().get(name, Entry())
+    def entry(self, name: str) -> Entry | None:
+        """None: nothing is recorded of this node."""
+        return self._read().get(name)
+
+    def known(self, name: str) -> Entry:
+        return self.entry(name) or Entry()
 
     def uuids(self) -> dict[str, str]:
         """Node → the UUID of the machine that got its config."""
         return {name: entry.uuid for name, entry in self._read().items() if entry.uuid}
 
-    def configured(self, name: str, uuid: str, macs: tuple[str, ...]) -> None:
-        """The machine gets the config of the node, or runs it already."""
+    def begin(self, name: str, uuid: str, macs: tuple[str, ...]) -> None:
+        """The machine is about to get the config; until it runs it, it may get it again."""
+        self._update(name, uuid=uuid, macs=macs, configured=False)
+
+    def configured(self, name: str) -> None:
+        """The machine runs its config and proved it with a certificate of the cluster."""
+        self._update(name, configured=True)
+
+    def introduce(self, name: str, uuid: str, macs: tuple[str, ...]) -> None:
+        """A node that runs its config already, and reported this with the cluster's certificate."""
         self._update(name, uuid=uuid, macs=macs, configured=True)
 
     def accept(self, name: str, fingerprint: str) -> None:
@@ -57,11 +70,12 @@ class EnrolmentRecord:
         if name in self._read():
             self._update(name, configured=False, accepted="")
 
-    def forget(self, name: str) -> None:
-        """Its machine was removed permanently: the next one is a different machine."""
+    def forget(self, names: Collection[str]) -> None:
+        """Their machines were removed permanently: the next ones are different machines."""
         found = self._read()
-        if found.pop(name, None) is not None:
-            self._write(found)
+        left = {name: entry for name, entry in found.items() if name not in names}
+        if left != found:
+            self._write(left)
 
     def _update(self, name: str, **more: object) -> None:
         found = self._read()
@@ -98,7 +112,3 @@ class EnrolmentRecord:
         nodes = {name: asdict(entry) for name, entry in sorted(entries.items())}
         text = json.dumps({"version": 1, "nodes": nodes}, indent=2)
         write_atomic(self._path, text + "\n", mode=PRIVATE)
-
-
-def known_uuids(root: Path) -> dict[str, str]:
-    return EnrolmentRecord(root).uuids()

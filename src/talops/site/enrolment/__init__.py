@@ -1,0 +1,1 @@
+"""Which machine is a node: what it proves before it gets a config, and the record of it."""
