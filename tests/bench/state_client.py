@@ -69,7 +69,7 @@ class Client(asyncio.BufferedProtocol):
 
     def __init__(self, path: str, authorization: str, bodies: list[Body]) -> None:
         self._path = path
-        self._fixed = f"Host: bench\r\nAuthorization: {authorization}\r\n"
+        self._fixed = f"Host: localhost\r\nAuthorization: {authorization}\r\n"
         self._bodies = bodies
         self._buffer = bytearray(BUFFER)
         self._left = 0

@@ -14,8 +14,8 @@ from tests.statestore.stores import STORES
 
 from talops.redaction import Secret
 from talops.statestore.application import Application, Limits
+from talops.statestore.encryption.sealing import BodyCipher
 from talops.statestore.guard import OpenGuard
-from talops.statestore.sealing import BodyCipher
 from talops.statestore.sqlite import SqliteStore
 from talops.statestore.stores import StoreAddress, open_store
 

@@ -12,12 +12,12 @@ from tests.statestore.helpers import client_of, state_body
 
 from talops.errors import ConflictError, TalopsError
 from talops.files import write_atomic
-from talops.statestore import guard as guards
 from talops.statestore import users
+from talops.statestore.access import failures
 from talops.statestore.application import Application, Limits
+from talops.statestore.encryption.sealing import BodyCipher
 from talops.statestore.guard import Denied, Guard
 from talops.statestore.passwords import hash_password, verify_password
-from talops.statestore.sealing import BodyCipher
 from talops.statestore.users import Access, User
 
 if TYPE_CHECKING:
@@ -124,20 +124,20 @@ async def test_guessing_is_rate_limited(book: Path) -> None:
     """After ten failures an address waits, others do not, and a minute later it may try again."""
     clock = Clock()
     guard = Guard(book, clock=clock)
-    for _ in range(guards.FAILURES_ALLOWED):
+    for _ in range(failures.ALLOWED):
         assert await guard.verify(basic("alice", "x"), "10.0.0.1") == Denied()
         clock.now += 1
     blocked = await guard.verify(basic("alice", "alice-pw"), "10.0.0.1")
     assert blocked == Denied(retry_after=50)
     assert isinstance(await guard.verify(basic("alice", "alice-pw"), "10.0.0.2"), User)
-    clock.now += guards.FAILURE_WINDOW
+    clock.now += failures.WINDOW
     assert isinstance(await guard.verify(basic("bob", "bob-pw"), "10.0.0.1"), User)
 
 
 async def test_asking_without_credentials_is_no_guess(book: Path) -> None:
     """Clients may ask without credentials any number of times; they only get 401."""
     guard = Guard(book)
-    for _ in range(3 * guards.FAILURES_ALLOWED):
+    for _ in range(3 * failures.ALLOWED):
         assert await guard.verify(None, "10.0.0.1") == Denied()
 
 
@@ -185,9 +185,9 @@ async def test_too_many_failures_over_http(embedded: SqliteStore, book: Path) ->
     async with client_of(application) as client:
         codes = [
             (await client.get("/a/b", auth=("alice", os.urandom(4).hex()))).status_code
-            for _ in range(guards.FAILURES_ALLOWED)
+            for _ in range(failures.ALLOWED)
         ]
         blocked = await client.get("/a/b", auth=("alice", "x"))
-    assert codes == [401] * guards.FAILURES_ALLOWED
+    assert codes == [401] * failures.ALLOWED
     assert blocked.status_code == 429
     assert 0 < int(blocked.headers["retry-after"]) <= 60

@@ -146,7 +146,9 @@ async def test_sigterm_finishes_what_was_begun(tmp_path: Path) -> None:
     server = await asyncio.to_thread(running.start, store)
     body = distrustful_clients.body_of(1, distrustful_clients.MB, 0)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    writer.write(f"POST /a/b HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+    writer.write(
+        f"POST /a/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    )
     writer.write(body[:1000])
     await writer.drain()
     waiting = Wire(server.port)

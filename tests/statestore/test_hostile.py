@@ -106,7 +106,7 @@ async def assert_alive(port: int) -> None:
 def scribble(rng: random.Random) -> bytes:
     body = rng.choice(BODIES)
     path = rng.choice([*PATHS, "/" + "".join(rng.choices(string.printable, k=30))])
-    lines = [f"{rng.choice(METHODS)} {path} HTTP/1.1", "Host: x", "Connection: close"]
+    lines = [f"{rng.choice(METHODS)} {path} HTTP/1.1", "Host: localhost", "Connection: close"]
     lines += rng.sample(HEADERS, rng.randrange(3))
     lines.append(f"Content-Length: {rng.choice([len(body)] * 6 + [0, -1, len(body) // 2])}")
     return "\r\n".join(lines).encode("latin-1", "replace") + b"\r\n\r\n" + body
@@ -131,7 +131,7 @@ async def test_scribbled_requests(store_address: StoreAddress, rng: random.Rando
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"GET / HTTP/9.9\r\n\r\n",
         b"\x00" * 1000,
-        b"POST /a/b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n",
+        b"POST /a/b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n",
         b"POST /a/b HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nContent-Length: 20\r\n\r\n",
     ],
     ids=["tls", "version", "zeros", "chunk", "two-lengths"],
@@ -148,7 +148,9 @@ async def test_a_declared_gigabyte(tmp_path: Path) -> None:
     """A length beyond the limit is refused before anything of it is read."""
     async with served(tmp_path) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"POST /a/b HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n{")
+        writer.write(
+            b"POST /a/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1073741824\r\n\r\n{"
+        )
         await writer.drain()
         head = await reader.readuntil(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 413")
@@ -172,7 +174,7 @@ async def test_endless_headers(tmp_path: Path) -> None:
     """Headers that never end are cut off at 64 KB."""
     async with served(tmp_path) as port:
         lines = b"".join(b"X-%d: %s\r\n" % (n, b"x" * 1000) for n in range(200))
-        answer = await say(port, b"GET /a/b HTTP/1.1\r\nHost: x\r\n" + lines)
+        answer = await say(port, b"GET /a/b HTTP/1.1\r\nHost: localhost\r\n" + lines)
         assert answer.startswith(b"HTTP/1.1 431")
         await assert_alive(port)
 

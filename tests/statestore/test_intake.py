@@ -10,9 +10,9 @@ import pytest
 from tests.statestore.helpers import md5_header, state_body
 
 from talops.statestore.application import Application, Limits
+from talops.statestore.encryption.keys import Keyring, MasterKey
+from talops.statestore.encryption.sealing import FRAME, BodyCipher
 from talops.statestore.guard import OpenGuard
-from talops.statestore.keys import Keyring, MasterKey
-from talops.statestore.sealing import FRAME, BodyCipher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

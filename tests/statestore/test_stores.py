@@ -150,7 +150,7 @@ async def test_a_foreign_or_older_state_needs_force(
     assert refused.current is not None
     assert refused.current.serial == 4
     assert (await store.write(STATE, draft_of(body, force=True))).kind is OutcomeKind.DONE
-    assert [entry.action for entry in await store.audit(10)] == ["forced-write"]
+    assert [entry.action for entry in await store.audit(10)] == ["forced-write", "write"]
 
 
 @pytest.mark.parametrize("padding", [0, 300_000])

@@ -59,7 +59,7 @@ class Wire:
 
 
 def _head(method: str, path: str, body: bytes) -> bytes:
-    lines = [f"{method} {path} HTTP/1.1", "Host: states.test", f"Content-Length: {len(body)}"]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"]
     if body:
         lines.append(f"Content-MD5: {md5_header(body)['Content-MD5']}")
     return ("\r\n".join(lines) + "\r\n\r\n").encode()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.statestore.access.network import client_address, is_trusted
 from talops.statestore.admin import Admin
 from talops.statestore.endpoint import StateEndpoint
 from talops.statestore.gate import Gate
@@ -19,13 +20,16 @@ from talops.statestore.service import Service
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+    from talops.statestore.access.network import Network
+    from talops.statestore.encryption.sealing import BodyCipher
     from talops.statestore.guard import Guard, OpenGuard
-    from talops.statestore.sealing import BodyCipher
     from talops.statestore.store import Store
 
 MEGABYTE = 1024 * 1024
 DEFAULT_BODY_LIMIT = 64 * MEGABYTE
 PRUNE_SECONDS = 30.0
+# A crash loses the reads and logins of at most this time; changes are recorded with themselves.
+AUDIT_SECONDS = 0.5
 SWEEP_SECONDS = 3600.0
 _FOR_PEOPLE = frozenset({"/healthz", "/readyz", "/metrics"})
 
@@ -34,6 +38,11 @@ _FOR_PEOPLE = frozenset({"/healthz", "/readyz", "/metrics"})
 class Limits:
     body: int = DEFAULT_BODY_LIMIT
     keep: Retention = field(default_factory=Retention)
+    # Reverse proxies that may name the address of a client.
+    proxies: tuple[Network, ...] = ()
+
+    def is_proxy(self, address: str) -> bool:
+        return bool(self.proxies) and is_trusted(address, self.proxies)
 
 
 class Application:
@@ -44,7 +53,8 @@ class Application:
         self._keep = limits.keep
         self._grown: set[str] = set()
         metrics = Metrics()
-        gate = Gate(guard, metrics)
+        self._proxies = limits.proxies
+        gate = Gate(guard, metrics, store.note)
         service = Service(store, vault, metrics, body_limit=limits.body, written=self._grown.add)
         admin = Admin(store, vault, service, gate, metrics)
         self.lifecycle = admin.lifecycle
@@ -52,6 +62,10 @@ class Application:
         self._admin = admin.application()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._proxies and scope["client"]:
+            peer, port = scope["client"]
+            address = client_address(peer, scope["headers"], self._proxies)
+            scope = {**scope, "client": (address, port)}
         path: str = scope["path"]
         if path in _FOR_PEOPLE or path.startswith("/-/"):
             await self._admin(scope, receive, send)
@@ -68,6 +82,13 @@ class Application:
                     await self._store.sweep(time.time())
                     swept = time.monotonic()
             await asyncio.sleep(PRUNE_SECONDS)
+
+    async def record(self) -> None:
+        """Write waiting entries of the audit until cancelled; retry failures later."""
+        while True:
+            await asyncio.sleep(AUDIT_SECONDS)
+            with contextlib.suppress(TalopsError):
+                await self._store.flush_audit()
 
     async def prune(self) -> None:
         """Apply retention to the states with new versions since the last time."""

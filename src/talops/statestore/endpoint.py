@@ -78,8 +78,8 @@ class StateEndpoint:
             return refusal(500, error.what, error.hint or "")
 
     async def _dispatch(self, request: Request) -> Response:
-        target = paths.parse(request.path)
         user = await self._gate.enter(request)
+        target = paths.parse(request.path)
         if target is None:
             return refusal(
                 404,
@@ -91,5 +91,6 @@ class StateEndpoint:
             allowed = ", ".join(methods).encode()
             return refusal(405, "method not allowed", headers=[(b"allow", allowed)])
         access, handler = methods[request.method]
-        self._gate.permit(user, access, target.state)
-        return await handler(Call(target.state, user.name, request.address), request)
+        self._gate.permit(user, access, target.state, request.address)
+        force = user.may(Access.FORCE, target.state)
+        return await handler(Call(target.state, user.name, request.address, force), request)

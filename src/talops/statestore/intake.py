@@ -8,18 +8,20 @@ import binascii
 import hashlib
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
+from talops.statestore.cache import spool
 from talops.statestore.documents import StateHeader, header_at_start, header_of
+from talops.statestore.encryption.sealing import FRAME
 from talops.statestore.exchange import Response, refusal
-from talops.statestore.sealing import FRAME
 from talops.statestore.store import INLINE_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
+    from talops.statestore.encryption.sealing import BodyCipher, NoSeal, Seal
     from talops.statestore.exchange import Request
-    from talops.statestore.sealing import BodyCipher, NoSeal, Seal
+    from talops.statestore.model import Version
     from talops.statestore.store import Store
 
 
@@ -42,7 +44,7 @@ class Content:
     header: StateHeader
     size: int
     md5: str
-    sealed_key: str
+    wrap: Callable[[Version], str] | None
     blob: str = ""
     body: bytes = field(default=b"", repr=False)
 
@@ -52,7 +54,8 @@ class Intake:
         self._store = store
         self._vault = vault
         self.limit = limit
-        # Large bodies without a Content-MD5 are held in memory completely: one at a time.
+        # Large bodies without a Content-MD5 are parsed in memory completely: one at a time, and
+        # only after they have arrived.
         self._whole = asyncio.Semaphore(1)
 
     async def take(self, request: Request, state: str) -> Content:
@@ -69,7 +72,7 @@ class Intake:
         header = header_of(body)
         seal = self._vault.seal(state)
         sealed = seal.frame([body], last=True)
-        return Content(header, len(body), md5, seal.sealed_key, body=b"".join(sealed))
+        return Content(header, len(body), md5, seal.wrap, body=b"".join(sealed))
 
     async def _take_large(self, state: str, pieces: AsyncIterator[bytes], expected: str) -> Content:
         start = await anext(pieces)
@@ -78,10 +81,14 @@ class Intake:
             # The digest proves that all bytes arrived; parsing all of them again would only repeat
             # what the sender did.
             return await self._stage(state, header, _frames(_after(start, pieces)), expected)
-        async with self._whole:
-            body = b"".join([start, *[piece async for piece in pieces]])
-            header = await asyncio.to_thread(header_of, body)
-            return await self._stage(state, header, _frames(_after(body)), expected)
+        with spool() as file:
+            await asyncio.to_thread(file.write, start)
+            async for piece in pieces:
+                await asyncio.to_thread(file.write, piece)
+            async with self._whole:
+                body = await asyncio.to_thread(_whole, file)
+                header = await asyncio.to_thread(header_of, body)
+                return await self._stage(state, header, _frames(_after(body)), expected)
 
     async def _stage(
         self, state: str, header: StateHeader, frames: AsyncIterator[_Frame], expected: str
@@ -106,7 +113,7 @@ class Intake:
             await asyncio.gather(writing, return_exceptions=True)
             await staging.abort()
             raise
-        return Content(header, size, digest.hexdigest(), seal.sealed_key, blob)
+        return Content(header, size, digest.hexdigest(), seal.wrap, blob)
 
     def _check_declared(self, request: Request) -> None:
         text = request.header(b"content-length") or b"0"
@@ -133,6 +140,11 @@ class Intake:
             "increase --max-body-mb on the server, or split the configuration into several states",
         )
         return RefusedError(Response(answer.status, answer.body, answer.headers, unread=True))
+
+
+def _whole(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
 
 
 def _done() -> asyncio.Future[None]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from talops.errors import TalopsError
-from talops.statestore.model import Lock
+from talops.statestore.model import Fence, Lock
+from talops.statestore.paths import is_name
 
 LIMIT = 64 * 1024
 _ID_LIMIT = 256
+LONGEST_LEASE = 3600
 
 
 class BadLockError(TalopsError):
@@ -33,7 +36,33 @@ def parse_lock(body: bytes) -> Lock:
             'a lock requires a LockInfo document with a non-empty "ID"',
             hint="tofu and terraform send one automatically",
         )
-    return Lock(lock_id, body)
+    return Lock(lock_id, body, lease=_lease(document))
+
+
+def lock_info(lock_id: str, who: str, operation: str) -> bytes:
+    """The document of a lock that the server itself holds."""
+    created = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    document = {"ID": lock_id, "Operation": operation, "Who": who, "Created": created}
+    return json.dumps(document).encode()
+
+
+def parse_fence(text: str, state: str) -> Fence | None:
+    """`?run=NAME:ID`: the request is only valid while the run holds its lock in this project."""
+    if not text:
+        return None
+    name, _, lock_id = text.partition(":")
+    guarding = f"{state.partition('/')[0]}/{name}"
+    if not is_name(guarding) or not lock_id:
+        raise BadLockError("run= must be the name and the id of a lock, like demo.run:ID")
+    return Fence(guarding, given_lock_id(lock_id))
+
+
+def of_run(lock: Lock, fence: Fence | None) -> Lock:
+    """The lock with its run: it is stale as soon as that run does not hold its run lock."""
+    if fence is None:
+        return lock
+    document = {**_document(lock.info), "Run": fence.lock_id}
+    return replace(lock, info=json.dumps(document).encode())
 
 
 def parse_unlock(body: bytes) -> UnlockRequest:
@@ -73,6 +102,16 @@ def given_lock_id(text: str) -> str:
             f"the lock id must be one printable word of at most {_ID_LIMIT} characters"
         )
     return text
+
+
+def _lease(document: dict[str, Any]) -> float:
+    """Seconds after which the lock ends unless it is renewed (0 = forever)."""
+    lease = document.get("Lease", 0)
+    if isinstance(lease, bool) or not isinstance(lease, int | float) or lease < 0:
+        raise BadLockError('the "Lease" of a lock is a number of seconds')
+    if lease > LONGEST_LEASE:
+        raise BadLockError(f'the "Lease" of a lock is at most {LONGEST_LEASE} seconds')
+    return float(lease)
 
 
 def _lock_id(document: dict[str, Any]) -> str:

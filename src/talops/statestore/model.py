@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """`info` is the JSON of the holder; a refused client receives exactly these bytes."""
+    """`info` is the JSON of the holder; a refused client receives exactly these bytes.
+
+    `owner` is the authenticated user; "" for locks of servers that did not store it. A lock that
+    asks for a `lease` ends at `expires` unless it is renewed; 0 = never.
+    """
 
     id: str
     info: bytes
+    owner: str = ""
+    expires: float = 0.0
+    lease: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A request is only valid while this lock of another name is held with this id."""
+
+    state: str
+    lock_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +107,13 @@ class Draft:
     sealed_key: str = ""
     blob: str = ""
     body: bytes = field(default=b"", repr=False)
+    fence: Fence | None = None
+    # Wraps the data key for exactly this version, as soon as its number is known.
+    wrap: Callable[[Version], str] | None = field(default=None, repr=False, compare=False)
+    # The same for a copy: of an older version, for a new one.
+    rewrap: Callable[[Version, Version], str] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     def standing(self, number: int) -> Standing:
         return Standing(number, self.serial, self.lineage, self.md5)
@@ -102,10 +129,11 @@ class Draft:
             sealed_key=old.sealed_key,
             blob=old.blob,
             force=True,
+            wrap=partial(self.rewrap, old) if self.rewrap and old.sealed_key else None,
         )
 
     def numbered(self, number: int) -> Version:
-        return Version(
+        version = Version(
             number,
             self.serial,
             self.lineage,
@@ -119,6 +147,11 @@ class Draft:
             self.sealed_key,
             self.blob,
         )
+        return replace(version, sealed_key=self.wrap(version)) if self.wrap else version
+
+    def entry(self, action: str, state: str, version: Standing) -> AuditEntry:
+        detail = f"version {version.number}, serial {version.serial}, MD5 {version.md5}"
+        return AuditEntry(self.at, self.actor.who, self.actor.origin, action, state, detail)
 
 
 class OutcomeKind(StrEnum):
@@ -131,6 +164,8 @@ class OutcomeKind(StrEnum):
     SPENT = "spent"  # this lock id was already released
     OLDER = "older"  # the serial is older than the stored one
     FOREIGN = "foreign"  # another lineage
+    DENIED = "denied"  # the lock belongs to another user
+    FENCED = "fenced"  # the run of this request lost its lock
     ABSENT = "absent"
 
 
@@ -158,6 +193,10 @@ class Summary:
     name: str
     lock: Lock | None
     current: Version | None
+
+
+# The actor of what no user asked for, such as retention.
+SERVER = "state server"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+# Two names of 128 characters, the older prefix and /lock.
+LONGEST = 300
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 # `backend "http"` blocks written for other servers use this prefix: only their host changes.
 OLDER_LAYOUT = ("tfstate", "states")
@@ -19,8 +21,12 @@ class Target:
     is_lock: bool
 
 
-@lru_cache(maxsize=4096)
 def parse(path: str) -> Target | None:
+    return _parse(path) if len(path) <= LONGEST else None
+
+
+@lru_cache(maxsize=4096)
+def _parse(path: str) -> Target | None:
     parts = path.split("/")[1:]
     if tuple(parts[:2]) == OLDER_LAYOUT and len(parts) > 2:  # noqa: PLR2004  (a name follows)
         parts = [OLDER_LAYOUT[0], *parts[2:]]

@@ -5,6 +5,7 @@ PostgreSQL decides in its own statement; shared tests check it against the same 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.statestore.model import Draft, Head, Lock, Outcome, OutcomeKind, Retention, Version
@@ -12,43 +13,101 @@ from talops.statestore.model import Draft, Head, Lock, Outcome, OutcomeKind, Ret
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from talops.statestore.model import AuditEntry, Fence
+
 # Clients retry for about a minute; sixteen later holders within that time are impossible.
 REMEMBERED_RELEASES = 16
 DAY = 86400.0
 
 
-def lock(head: Head, wanted: Lock) -> Outcome:
-    if head.lock is not None:
-        same = head.lock.id == wanted.id
-        return Outcome(OutcomeKind.SAME if same else OutcomeKind.HELD, head.lock, head.standing)
+def lock(head: Head, wanted: Lock, now: float = 0.0, *, fenced: bool = False) -> Outcome:
+    """`now` decides whether a lease has ended; `fenced` that the run of this request has lost."""
+    held = head.lock
+    if held is not None and held.id == wanted.id:
+        same = not held.owner or held.owner == wanted.owner
+        return Outcome(OutcomeKind.SAME if same else OutcomeKind.HELD, held, head.standing)
+    if held is not None and not has_expired(held, now):
+        return Outcome(OutcomeKind.HELD, held, head.standing)
     if wanted.id in head.released:
         # A repeated request that arrives after its own UNLOCK: no client waits for it.
         return Outcome(OutcomeKind.SPENT, None, head.standing)
+    if fenced:
+        return Outcome(OutcomeKind.FENCED, None, head.standing)
     return Outcome(OutcomeKind.DONE, wanted, head.standing)
 
 
-def unlock(head: Head, lock_id: str | None) -> Outcome:
-    """`None` is the force-unlock of Terraform, which does not name a lock."""
+def has_expired(held: Lock, now: float) -> bool:
+    return bool(held.expires) and held.expires <= now
+
+
+def hold(head: Head, wanted: Lock, now: float) -> Head:
+    """After a lock was granted or renewed; the id of an expired one never works again."""
+    before = head.lock
+    released = head.released
+    if before is not None and before.id != wanted.id:
+        released = release(released, before.id)
+    expires = now + wanted.lease if wanted.lease else 0.0
+    return replace(head, lock=replace(wanted, expires=expires), released=released)
+
+
+def unlock(head: Head, lock_id: str | None, by: str | None = None) -> Outcome:
+    """`lock_id` None is the force-unlock of Terraform, which does not name a lock; `by` None a user
+    who may remove the locks of others.
+    """
     if head.lock is None or (lock_id is not None and lock_id in head.released):
         return Outcome(OutcomeKind.SAME, head.lock, head.standing)
     if lock_id is not None and lock_id != head.lock.id:
         return Outcome(OutcomeKind.HELD, head.lock, head.standing)
+    if by is not None and head.lock.owner not in {"", by}:
+        return Outcome(OutcomeKind.DENIED, head.lock, head.standing)
     return Outcome(OutcomeKind.DONE, head.lock, head.standing)
 
 
-def write(head: Head, draft: Draft) -> Outcome:
+def write(head: Head, draft: Draft, *, fenced: bool = False) -> Outcome:
     current, standing = head.current, head.standing
     if current and (current.md5, current.lock_id) == (draft.md5, draft.lock_id):
         return Outcome(OutcomeKind.SAME, head.lock, standing)
+    refused = OutcomeKind.FENCED if fenced else _without_lock(head, draft)
+    if refused is None and current and not draft.force:
+        refused = _no_successor(current, draft)
+    if refused is not None:
+        return Outcome(refused, head.lock, standing)
+    return Outcome(OutcomeKind.DONE, head.lock, draft.standing(head.number + 1))
+
+
+def _without_lock(head: Head, draft: Draft) -> OutcomeKind | None:
     held = head.lock.id if head.lock else ""
     if held != draft.lock_id:
-        return Outcome(OutcomeKind.HELD if held else OutcomeKind.LOST, head.lock, standing)
-    if current and not draft.force:
-        if current.lineage != draft.lineage:
-            return Outcome(OutcomeKind.FOREIGN, head.lock, standing)
-        if draft.serial < current.serial:
-            return Outcome(OutcomeKind.OLDER, head.lock, standing)
-    return Outcome(OutcomeKind.DONE, head.lock, draft.standing(head.number + 1))
+        return OutcomeKind.HELD if held else OutcomeKind.LOST
+    if head.lock and head.lock.owner not in {"", draft.actor.who}:
+        return OutcomeKind.DENIED
+    return None
+
+
+def _no_successor(current: Version, draft: Draft) -> OutcomeKind | None:
+    if current.lineage != draft.lineage:
+        return OutcomeKind.FOREIGN
+    return OutcomeKind.OLDER if draft.serial < current.serial else None
+
+
+def is_fenced(fence: Fence | None, guard: Head) -> bool:
+    """`guard` is the head of the state that the fence names."""
+    return fence is not None and (guard.lock is None or guard.lock.id != fence.lock_id)
+
+
+def locking(entry: AuditEntry, wanted: Lock, before: Lock | None) -> AuditEntry:
+    """The audit entry of a granted lock."""
+    if before is None:
+        return replace(entry, detail=f"lock {wanted.id}")
+    detail = f"lock {wanted.id}; lock {before.id} of {before.owner or 'unknown user'} had expired"
+    return replace(entry, action="takeover", detail=detail)
+
+
+def unlocking(entry: AuditEntry, held: Lock) -> AuditEntry:
+    """The audit entry of a removed lock; a lock of another user is always removed by force."""
+    if held.owner in {"", entry.who}:
+        return replace(entry, detail=f"lock {held.id}")
+    return replace(entry, action="force-unlock", detail=f"lock {held.id} of {held.owner}")
 
 
 def delete(head: Head) -> Outcome:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from talops.statestore.exchange import JSON_TYPE, Response, document_response, refusal
 from talops.statestore.intake import Intake, RefusedError
 from talops.statestore.lockinfo import LIMIT as LOCK_LIMIT
-from talops.statestore.lockinfo import describe, given_lock_id, parse_lock, parse_unlock
+from talops.statestore.lockinfo import (
+    describe,
+    given_lock_id,
+    of_run,
+    parse_fence,
+    parse_lock,
+    parse_unlock,
+)
 from talops.statestore.model import Actor, AuditEntry, Draft, Outcome, OutcomeKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from talops.statestore.exchange import Request
+    from talops.statestore.encryption.sealing import BodyCipher
+    from talops.statestore.exchange import Headers, Request
     from talops.statestore.metrics import Metrics
-    from talops.statestore.model import Standing, Stored
-    from talops.statestore.sealing import BodyCipher
+    from talops.statestore.model import Lock, Standing, Stored
     from talops.statestore.store import Store
 
 _TRUE = {"1", "true", "yes"}
@@ -26,11 +33,12 @@ _TRUE = {"1", "true", "yes"}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The user and the state of a request."""
+    """The user and the state of a request; `force`: the user may remove the locks of others."""
 
     state: str
     who: str
     origin: str
+    force: bool = False
 
     @property
     def actor(self) -> Actor:
@@ -59,6 +67,7 @@ class Service:
         stored = await self._store.read(call.state)
         if stored is None:
             return refusal(404, f"state {call.state} does not exist")
+        self.note(call, "read", f"version {stored.version.number}")
         known = request.header(b"if-none-match")
         return await self.deliver(call.state, stored, known, head=request.method == "HEAD")
 
@@ -75,11 +84,9 @@ class Service:
         if head:
             return Response(200, b"", headers, _nothing(), version.size)
         if stored.body is not None:
-            body = self._vault.open(state, version.sealed_key, stored.body)
+            body = self._vault.open(state, version, stored.body)
             return Response(200, body, headers)
-        pieces = self._vault.open_stream(
-            state, version.sealed_key, self._store.stream(version.blob)
-        )
+        pieces = self._vault.open_stream(state, version, self._store.stream(version.blob))
         # Fetch the first piece before the response starts: a blob that cannot be read is an
         # error, never the start of a state.
         first = await anext(pieces)
@@ -98,9 +105,11 @@ class Service:
             given_lock_id(request.query("ID")),
             request.query("force") in _TRUE,
             "",
-            content.sealed_key,
+            "",
             content.blob,
             content.body,
+            parse_fence(request.query("run"), call.state),
+            content.wrap,
         )
         outcome = await self._store.write(call.state, draft)
         if outcome.kind is OutcomeKind.DONE:
@@ -109,6 +118,8 @@ class Service:
         elif draft.blob and not outcome.accepted:
             # If it was already done, an earlier copy of this request may own the blob.
             await self._store.discard(draft.blob)
+        if outcome.kind in _SUSPICIOUS:
+            self.note(call, "write-refused", f"{outcome.kind}: lock {draft.lock_id}")
         return self.judged(call.state, outcome, draft)
 
     def judged(self, state: str, outcome: Outcome, draft: Draft) -> Response:
@@ -119,23 +130,34 @@ class Service:
             return self._held(outcome)
         if outcome.kind is OutcomeKind.ABSENT:
             return refusal(404, "version does not exist")
+        if outcome.kind is OutcomeKind.DENIED:
+            return _of_another(state, outcome)
         return refusal(409, *_why_not(state, outcome, draft))
 
     async def lock(self, call: Call, request: Request) -> Response:
-        wanted = parse_lock(await _small_body(request))
-        outcome = await self._store.lock(call.state, wanted)
+        fence = parse_fence(request.query("run"), call.state)
+        wanted = of_run(parse_lock(await _small_body(request)), fence)
+        wanted = replace(wanted, owner=call.who)
+        entry = AuditEntry(self._clock(), call.who, call.origin, "lock", call.state)
+        outcome = await self._store.lock(call.state, wanted, entry, fence)
         if outcome.accepted:
-            return Response(200)
+            lease = [(b"x-lock-lease", b"%g" % wanted.lease)] if wanted.lease else []
+            return Response(200, b"", lease)
         if outcome.kind is OutcomeKind.HELD:
             return self._held(outcome)
+        if outcome.kind is OutcomeKind.FENCED:
+            return refusal(409, *_FENCED)
         return refusal(409, "this lock was already released", "run the command again")
 
     async def unlock(self, call: Call, request: Request) -> Response:
         wish = parse_unlock(await _small_body(request))
-        entry = None
-        if wish.forced:
-            entry = AuditEntry(self._clock(), call.who, call.origin, "force-unlock", call.state)
-        outcome = await self._store.unlock(call.state, wish.lock_id, entry)
+        action = "force-unlock" if wish.forced else "unlock"
+        entry = AuditEntry(self._clock(), call.who, call.origin, action, call.state)
+        by = None if call.force else call.who
+        outcome = await self._store.unlock(call.state, wish.lock_id, entry, by)
+        if outcome.kind is OutcomeKind.DENIED and outcome.holder:
+            self.note(call, "unlock-refused", f"lock {outcome.holder.id}")
+            return _of_another(call.state, outcome)
         return Response(200) if outcome.accepted else self._held(outcome)
 
     async def delete(self, call: Call, _: Request) -> Response:
@@ -146,7 +168,14 @@ class Service:
         summary = await self._store.summary(call.state)
         if summary is None or summary.lock is None:
             return refusal(404, f"{call.state} is not locked")
-        return document_response(describe(summary.lock))
+        lease = remaining(summary.lock, self._clock())
+        return document_response(describe(summary.lock), 200, lease)
+
+    def note(self, call: Call, action: str, detail: str) -> None:
+        """Record what changed nothing."""
+        self._store.note(
+            AuditEntry(self._clock(), call.who, call.origin, action, call.state, detail)
+        )
 
     def _held(self, outcome: Outcome) -> Response:
         # 423 with the document of the holder and its ID: otherwise clients do not wait.
@@ -155,8 +184,24 @@ class Service:
         return Response(423, outcome.holder.info, [JSON_TYPE])
 
 
+# A client that follows the protocol never gets these.
+_SUSPICIOUS = {OutcomeKind.DENIED, OutcomeKind.FENCED, OutcomeKind.LOST}
+_FENCED = (
+    "the run of this request does not hold its run lock any more",
+    "another run took over: run talops again",
+)
+
+
+def _of_another(state: str, outcome: Outcome) -> Response:
+    owner = outcome.holder.owner if outcome.holder else "another user"
+    hint = f'ask them, or grant it in the users file: "force": ["{state}"]'
+    return refusal(403, f"the lock of {state} belongs to {owner}", hint)
+
+
 def _why_not(state: str, outcome: Outcome, draft: Draft) -> tuple[str, str]:
     current = outcome.current
+    if outcome.kind is OutcomeKind.FENCED:
+        return _FENCED
     if outcome.kind is OutcomeKind.LOST or current is None:
         return (
             "the lock of this write is no longer held",
@@ -173,6 +218,12 @@ def _why_not(state: str, outcome: Outcome, draft: Draft) -> tuple[str, str]:
         f"older serial: stored {current.serial}, received {draft.serial}",
         f"the state was updated meanwhile: plan again; {force}",
     )
+
+
+def remaining(lock: Lock, now: float) -> Headers:
+    """The seconds after which another client gets the lock, if it has a lease."""
+    left = max(0.0, lock.expires - now)
+    return [(b"x-lock-lease", b"%g" % left)] if lock.expires else []
 
 
 def _named(version: Standing) -> list[tuple[bytes, bytes]]:

@@ -1,4 +1,4 @@
-"""Protection against connections that send too slowly (slow loris)."""
+"""Protection against connections that send too slowly (slow loris), or that are too many."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 if TYPE_CHECKING:
     from uvicorn.server import ServerState
+
+    from talops.statestore.access.crowd import Crowd
 
 HEADER_LIMIT = 64 * 1024
 HEADER_SECONDS = 15.0
@@ -26,6 +28,9 @@ _TOO_MUCH = (
 class SlowClientProtocol(HttpToolsProtocol):
     """Track the time and size of the current request; a watchdog checks it periodically."""
 
+    # Set in a subclass for each server, because uvicorn creates the protocols.
+    crowd: Crowd | None = None
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn declares it
         super().connection_made(transport)
         self.since: float | None = time.monotonic()
@@ -33,6 +38,20 @@ class SlowClientProtocol(HttpToolsProtocol):
         self.received = 0
         self.blocked_since: float | None = None
         self.refused = False
+        self.address: str = self.client[0] if self.client else "unknown"
+        # None while a request is received or answered; unfinished headers count as idle.
+        self.idle_since: float | None = self.since
+        if self.crowd and not self.crowd.enter(self):
+            self.refused = True
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.crowd:
+            self.crowd.leave(self)
+        super().connection_lost(exc)
+
+    def drop(self) -> None:
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self.refused:
@@ -48,12 +67,16 @@ class SlowClientProtocol(HttpToolsProtocol):
             self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
     def on_headers_complete(self) -> None:
-        self.in_body = True
+        self.in_body, self.idle_since = True, None
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         self.since, self.in_body, self.received = None, False, 0
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        self.idle_since = time.monotonic()
+        super().on_response_complete()
 
     def pause_writing(self) -> None:
         self.blocked_since = time.monotonic()

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from talops.statestore.audit.chain import Block, Mark
     from talops.statestore.model import (
         Actor,
         AuditEntry,
         Draft,
+        Fence,
         Lock,
         Outcome,
         Retention,
@@ -45,12 +47,24 @@ class Staging(Protocol):
 class Store(Protocol):
     """A method raises UnreachableError if its outcome is unknown; the client then retries."""
 
-    async def lock(self, state: str, wanted: Lock) -> Outcome: ...
+    async def lock(
+        self,
+        state: str,
+        wanted: Lock,
+        entry: AuditEntry | None = None,
+        fence: Fence | None = None,
+    ) -> Outcome:
+        """Grant the lock, or renew its lease; `entry` is recorded if it was granted."""
+        ...
 
     async def unlock(
-        self, state: str, lock_id: str | None, entry: AuditEntry | None = None
+        self,
+        state: str,
+        lock_id: str | None,
+        entry: AuditEntry | None = None,
+        by: str | None = None,
     ) -> Outcome:
-        """`entry` is recorded with the lock id if a lock was actually removed."""
+        """`entry` is recorded if a lock was removed; `by` None may remove the locks of others."""
         ...
 
     async def write(self, state: str, draft: Draft) -> Outcome: ...
@@ -83,8 +97,21 @@ class Store(Protocol):
 
     async def rewrap(self, state: str, number: int, sealed_key: str) -> None: ...
 
+    def note(self, entry: AuditEntry) -> None:
+        """Record something that changes nothing, at the latest with the next flush.
+
+        UnreachableError if the audit could not be written for too long.
+        """
+        ...
+
+    async def flush_audit(self) -> None: ...
+
     async def audit(self, limit: int) -> list[AuditEntry]:
-        """Newest first."""
+        """The last entries, newest first."""
+        ...
+
+    async def blocks(self, after: int, limit: int) -> tuple[list[Block], Mark]:
+        """Blocks of the audit chain in order, and what the store says is its end."""
         ...
 
     async def prune(self, state: str, keep: Retention, now: float) -> int: ...

@@ -29,6 +29,27 @@ class TlsFiles:
     client_ca: Path | None = None
 
 
+def names_for(host: str) -> list[str]:
+    """The names under which clients reach a server that listens on this address."""
+    if host not in {"0.0.0.0", "::", ""}:  # noqa: S104  (compared, not used)
+        return [host]
+    return sorted({found for family, probe in _PROBES if (found := _own_address(family, probe))})
+
+
+# Addresses that are reserved for documentation: the route to them is that to other machines.
+_PROBES = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+
+
+def _own_address(family: socket.AddressFamily, probe: str) -> str:
+    """The address of this machine on its way to others; connecting a UDP socket sends nothing."""
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probing:
+            probing.connect((probe, 9))
+            return str(probing.getsockname()[0])
+    except OSError:
+        return ""
+
+
 def self_made(directory: Path, names: list[str]) -> TlsFiles:
     """The certificate in `directory`; created again if missing, expiring or lacking a name."""
     make_private_directory(directory)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.errors import ConflictError, TalopsError
 from talops.files import PRIVATE, write_atomic
+from talops.statestore.access.private import require_private
 from talops.statestore.passwords import hash_password
 
 if TYPE_CHECKING:
@@ -24,21 +25,29 @@ FORMAT = 1
 class Access(StrEnum):
     READ = "read"
     WRITE = "write"
+    # To remove locks of other users.
+    FORCE = "force"
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """`read` and `write` are patterns like `homelab/*`; write includes read."""
+    """`read`, `write` and `force` are patterns like `homelab/*`; write includes read."""
 
     name: str
     hash: str
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    force: tuple[str, ...] = ()
 
     def may(self, access: Access, state: str) -> bool:
+        if access is Access.FORCE:
+            return _matches(self.force, state)
         if _matches(self.write, state):
             return True
         return access is Access.READ and _matches(self.read, state)
+
+    def may_read_all(self) -> bool:
+        return "*" in {*self.read, *self.write}
 
 
 @lru_cache(maxsize=4096)
@@ -48,6 +57,7 @@ def _matches(patterns: tuple[str, ...], state: str) -> bool:
 
 def load(path: Path) -> dict[str, User]:
     try:
+        require_private(path, "the users file")
         users = _users(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise TalopsError(
@@ -68,7 +78,13 @@ def save(path: Path, users: dict[str, User]) -> None:
 
 
 def add(
-    path: Path, name: str, password: str, *, read: tuple[str, ...], write: tuple[str, ...]
+    path: Path,
+    name: str,
+    password: str,
+    *,
+    read: tuple[str, ...],
+    write: tuple[str, ...],
+    force: tuple[str, ...] = (),
 ) -> None:
     users = load(path) if path.exists() else {}
     if name in users:
@@ -79,12 +95,18 @@ def add(
         )
     if not NAME.match(name):
         raise TalopsError(f"{name!r} is not a user name", hint="use letters, digits and . _ @ -")
-    save(path, {**users, name: User(name, hash_password(password), read, write)})
+    save(path, {**users, name: User(name, hash_password(password), read, write, force)})
 
 
 def rotate(path: Path, name: str, password: str) -> None:
     users = load(path)
     save(path, {**users, name: replace(_known(users, name, path), hash=hash_password(password))})
+
+
+def grant(path: Path, name: str, force: tuple[str, ...]) -> None:
+    """Replace the patterns of the states whose locks the user may remove."""
+    users = load(path)
+    save(path, {**users, name: replace(_known(users, name, path), force=force)})
 
 
 def remove(path: Path, name: str) -> None:
@@ -113,7 +135,14 @@ def _user(entry: dict[str, object]) -> User:
     name, hashed = entry["name"], entry["hash"]
     if not isinstance(name, str) or not NAME.match(name) or not isinstance(hashed, str):
         raise ValueError("a user requires a name and a hash")
-    return User(name, hashed, _patterns(entry.get("read")), _patterns(entry.get("write")))
+    return User(
+        name,
+        hashed,
+        _patterns(entry.get("read")),
+        _patterns(entry.get("write")),
+        # Files of older versions do not have it.
+        _patterns(entry.get("force", [])),
+    )
 
 
 def _patterns(value: object) -> tuple[str, ...]:

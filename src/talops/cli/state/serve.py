@@ -12,7 +12,7 @@ import typer
 from talops.cli.output import note
 
 if TYPE_CHECKING:
-    from talops.statestore.keys import Keyring
+    from talops.statestore.encryption.keys import Keyring
     from talops.statestore.server import Settings
     from talops.statestore.tls import TlsFiles
 
@@ -43,6 +43,18 @@ SelfMade = Annotated[
     Path | None,
     typer.Option(help="Create and store a self-signed certificate in this directory."),
 ]
+TlsName = Annotated[
+    list[str] | None,
+    typer.Option(help="Another name or address for that certificate (repeatable)."),
+]
+BehindProxy = Annotated[
+    bool,
+    typer.Option("--plain-behind-proxy", help="Allow plain HTTP off loopback: a proxy adds TLS."),
+]
+TrustedProxy = Annotated[
+    list[str] | None,
+    typer.Option(help="Proxy whose X-Forwarded-For is used: address or network (repeatable)."),
+]
 ClientCa = Annotated[
     Path | None, typer.Option(help="Require client certificates signed by this CA.")
 ]
@@ -50,6 +62,10 @@ ClientCa = Annotated[
 KeyFile = Annotated[
     Path | None,
     typer.Option(help="Encrypt at rest; one key per line (base64, hex, age), the first encrypts."),
+]
+AcceptPlaintext = Annotated[
+    bool,
+    typer.Option("--accept-plaintext", help="Accept states from before encryption was enabled."),
 ]
 MaxBody = Annotated[int, typer.Option(min=1, help="Maximum size of a state in MB.")]
 KeepVersions = Annotated[int, typer.Option(min=0, help="Versions to keep (0 = all).")]
@@ -69,21 +85,28 @@ def serve(
     tls_certificate: Certificate = None,
     tls_key: PrivateKey = None,
     tls_self_made: SelfMade = None,
+    tls_name: TlsName = None,
     client_ca: ClientCa = None,
+    plain_behind_proxy: BehindProxy = False,
+    trusted_proxy: TrustedProxy = None,
     key_file: KeyFile = None,
+    accept_plaintext: AcceptPlaintext = False,
     max_body_mb: MaxBody = 64,
     keep_versions: KeepVersions = 0,
     keep_days: KeepDays = 0,
 ) -> None:
     """Serve OpenTofu and Terraform states over HTTP."""
     from talops.redaction import Secret
+    from talops.statestore.access.network import networks
     from talops.statestore.application import MEGABYTE, Limits
     from talops.statestore.model import Retention
     from talops.statestore.server import Settings
     from talops.statestore.stores import StoreAddress
+    from talops.statestore.tls import names_for
 
     _require_users(users, no_users=no_users)
     host, port = _listen_address(listen)
+    names = [*names_for(host), *(tls_name or ())]
     options = {name: os.environ[name] for name in _S3_VARIABLES if name in os.environ}
     settings = Settings(
         host,
@@ -91,8 +114,14 @@ def serve(
         StoreAddress(Secret(store), options),
         None if no_users else users,
         _keyring(key_file),
-        _tls(tls_certificate, tls_key, tls_self_made, client_ca, host),
-        Limits(max_body_mb * MEGABYTE, Retention(keep_versions, keep_days)),
+        _tls(tls_certificate, tls_key, tls_self_made, client_ca, names),
+        Limits(
+            max_body_mb * MEGABYTE,
+            Retention(keep_versions, keep_days),
+            networks(trusted_proxy or ()),
+        ),
+        plain_behind_proxy,
+        accept_plaintext,
     )
     _run(settings)
 
@@ -114,7 +143,7 @@ def _run(settings: Settings) -> None:
     from talops.statestore.server import serve as run
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run(settings, lambda address: note(f"serving states at {address}")))
+        runner.run(run(settings, lambda address: note(f"serving states at {address}"), note))
     note("all requests answered, store closed")
 
 
@@ -128,26 +157,32 @@ def _listen_address(text: str) -> tuple[str, int]:
 def _keyring(path: Path | None) -> Keyring | None:
     """Keys from --key-file, or from TALOPS_STATE_KEY (for containers)."""
     from talops.errors import TalopsError
-    from talops.statestore.keys import Keyring, parse_keys
+    from talops.statestore.access.private import require_private
+    from talops.statestore.encryption.keys import Keyring, parse_keys
 
     if path is None:
         text = os.environ.get("TALOPS_STATE_KEY", "")
         return Keyring(parse_keys(text)) if text else None
     try:
+        require_private(path, "the key file")
         return Keyring(parse_keys(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise TalopsError(f"cannot read the key file: {error.strerror}", where=str(path)) from error
 
 
 def _tls(
-    certificate: Path | None, key: Path | None, own: Path | None, client_ca: Path | None, host: str
+    certificate: Path | None,
+    key: Path | None,
+    own: Path | None,
+    client_ca: Path | None,
+    names: list[str],
 ) -> TlsFiles | None:
     from dataclasses import replace
 
     from talops.statestore.tls import TlsFiles, fingerprint, self_made
 
     if own is not None:
-        files = self_made(own, [host])
+        files = self_made(own, names)
         note(f"certificate {files.certificate}, SHA-256 {fingerprint(files.certificate)}")
         return replace(files, client_ca=client_ca)
     if certificate is None and key is None and client_ca is None:

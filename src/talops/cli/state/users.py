@@ -17,12 +17,17 @@ PasswordFile = Annotated[
     typer.Option(help="Read the password from this file (- = stdin); default: generate one."),
 ]
 Patterns = Annotated[list[str] | None, typer.Option(help="States, like homelab/* (repeatable).")]
+ForcePatterns = Annotated[
+    list[str] | None,
+    typer.Option(help="States whose locks of others the user may remove (repeatable)."),
+]
 
 
 def register(group: typer.Typer) -> None:
     users = typer.Typer(help="Manage the users of a state server.")
     users.command("add")(add)
     users.command("rotate")(rotate)
+    users.command("grant")(grant)
     users.command("remove")(remove)
     group.add_typer(users, name="user")
 
@@ -32,6 +37,7 @@ def add(
     users: UsersFile,
     read: Patterns = None,
     write: Patterns = None,
+    force: ForcePatterns = None,
     password_file: PasswordFile = None,
 ) -> None:
     """Add a user; prints the password once and stores only a hash."""
@@ -41,9 +47,11 @@ def add(
     readable, writable = tuple(read or ()), tuple(write or ())
     if not readable and not writable:
         writable = ("*",)
-    book.add(users, name, password, read=readable, write=writable)
+    forcible = tuple(force or ())
+    book.add(users, name, password, read=readable, write=writable, force=forcible)
     _show(password, made)
-    note(f"{name} added: write {list(writable)}, read {list(readable)}")
+    rights = {"write": writable, "read": readable, "force": forcible}
+    note(f"{name} added: " + ", ".join(f"{what} {list(of)}" for what, of in rights.items()))
 
 
 def rotate(name: UserName, users: UsersFile, password_file: PasswordFile = None) -> None:
@@ -53,6 +61,15 @@ def rotate(name: UserName, users: UsersFile, password_file: PasswordFile = None)
     password, made = _password(password_file)
     book.rotate(users, name, password)
     _show(password, made)
+
+
+def grant(name: UserName, users: UsersFile, force: ForcePatterns = None) -> None:
+    """Set the states whose locks of other users a user may remove; none: revoke it."""
+    from talops.statestore import users as book
+
+    patterns = tuple(force or ())
+    book.grant(users, name, patterns)
+    note(f"{name} may remove locks of other users: {list(patterns) or 'none'}")
 
 
 def remove(name: UserName, users: UsersFile) -> None:

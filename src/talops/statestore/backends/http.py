@@ -15,6 +15,7 @@ import httpx
 
 from talops.errors import ConflictError, DeniedError, TalopsError, UnreachableError
 from talops.statestore.backends.interface import Kept, StateInfo, held_error, info_of
+from talops.statestore.model import AuditEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,6 +126,38 @@ class HttpBackend:
 
     async def retire(self, state: str) -> str:
         return f"kept unchanged at {self._state(state)}"
+
+    @property
+    def root(self) -> str:
+        return self._settings.root
+
+    async def audit(self) -> list[AuditEntry]:
+        answer = await self._ask("GET", f"{self._settings.root}/-/audit")
+        assert answer is not None
+        return [
+            AuditEntry(
+                datetime.fromisoformat(row["at"]).timestamp(),
+                row["who"],
+                row["from"],
+                row["action"],
+                row["state"],
+                row["detail"],
+            )
+            for row in answer.json()
+        ]
+
+    async def blocks(self, after: int) -> dict[str, Any]:
+        """A page of the audit chain, with what the server says is its end."""
+        address = f"{self._settings.root}/-/audit/blocks?after={after}"
+        answer = await self._ask("GET", address, missing=True)
+        if answer is None:
+            raise TalopsError(
+                "this server does not keep an audit chain",
+                where=self.place,
+                hint="use talops state serve of this version",
+            )
+        page: dict[str, Any] = answer.json()
+        return page
 
     async def close(self) -> None:
         await self._client.aclose()

@@ -10,6 +10,7 @@ import asyncpg
 from talops.errors import UnreachableError
 from talops.statestore import rules
 from talops.statestore.model import (
+    SERVER,
     AuditEntry,
     Lock,
     Outcome,
@@ -22,28 +23,34 @@ from talops.statestore.model import (
 from talops.statestore.postgres import statements as sql
 from talops.statestore.postgres.failures import translated
 from talops.statestore.postgres.parts import Parts
+from talops.statestore.postgres.records import Records
 from talops.statestore.store import ORPHAN_AGE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from talops.redaction import Secret
-    from talops.statestore.model import Actor, Draft, Retention
+    from talops.statestore.audit.chain import Block, Mark, Signer
+    from talops.statestore.model import Actor, Draft, Fence, Retention
     from talops.statestore.postgres.parts import PartStaging
 
 CONNECTIONS = 10
 TIMEOUT = 60.0
 CONNECT_TIMEOUT = 10.0
+REMEMBERED = 10_000
 
 
 class PostgresStore:
-    def __init__(self, pool: Any, lazy_pool: Any) -> None:
+    def __init__(self, pool: Any, lazy_pool: Any, records: Records) -> None:
         self._pool = pool
+        self._records = records
+        # The last number of each state that this server has seen, for the keys of new versions.
+        self._numbers: dict[str, int] = {}
         self._lazy_pool = lazy_pool
         self._parts = Parts(pool, lazy_pool)
 
     @classmethod
-    async def open(cls, address: Secret) -> PostgresStore:
+    async def open(cls, address: Secret, signer: Signer | None = None) -> PostgresStore:
         with translated(starting=True):
             pool = await _pool(address, {})
             # Parts of a body do not wait for the disk one by one: the statement that finishes
@@ -52,43 +59,88 @@ class PostgresStore:
             async with pool.acquire() as connection, connection.transaction():
                 await connection.execute(sql.SCHEMA_LOCK)
                 await connection.execute(sql.SCHEMA)
-        return cls(pool, lazy_pool)
+        records = Records(pool, signer)
+        await records.begin()
+        return cls(pool, lazy_pool, records)
 
-    async def lock(self, state: str, wanted: Lock) -> Outcome:
-        outcome = await self._change(state, sql.LOCK, wanted.id, wanted.info)
+    async def lock(
+        self,
+        state: str,
+        wanted: Lock,
+        entry: AuditEntry | None = None,
+        fence: Fence | None = None,
+    ) -> Outcome:
+        noted = (entry.at, entry.origin) if entry else (None, None)
+        values = (wanted.id, wanted.info, wanted.owner, wanted.lease, *noted, *_fence(fence))
+        outcome = await self._change(state, sql.LOCK, *values)
         if outcome.kind is OutcomeKind.DONE:
             return Outcome(OutcomeKind.DONE, wanted, outcome.current)
         return outcome
 
     async def unlock(
-        self, state: str, lock_id: str | None, entry: AuditEntry | None = None
+        self,
+        state: str,
+        lock_id: str | None,
+        entry: AuditEntry | None = None,
+        by: str | None = None,
     ) -> Outcome:
         noted = (entry.at, entry.who, entry.origin, entry.action) if entry else (None,) * 4
-        return await self._change(state, sql.UNLOCK, lock_id, *noted)
+        return await self._change(state, sql.UNLOCK, lock_id, *noted, by)
 
     async def write(self, state: str, draft: Draft) -> Outcome:
-        return await self._change(
-            state,
-            sql.WRITE,
-            draft.serial,
-            draft.lineage,
-            draft.size,
-            draft.md5,
-            draft.actor.who,
-            draft.actor.origin,
-            draft.at,
-            draft.lock_id,
-            draft.note,
-            draft.sealed_key,
-            draft.blob,
-            None if draft.blob else draft.body,
-            draft.force,
-        )
+        """The key of an encrypted version is bound to its number, which is known only afterwards:
+        it is made for the expected one, and again if another server was faster.
+        """
+        while True:
+            number = self._numbers.get(state, 0) + 1
+            values = (
+                draft.serial,
+                draft.lineage,
+                draft.size,
+                draft.md5,
+                draft.actor.who,
+                draft.actor.origin,
+                draft.at,
+                draft.lock_id,
+                draft.note,
+                draft.numbered(number).sealed_key,
+                draft.blob,
+                None if draft.blob else draft.body,
+                draft.force,
+                *_fence(draft.fence),
+                number if draft.wrap else 0,
+            )
+            rows = await self._rows(state, sql.WRITE, *values)
+            self._remember(state, rows[0])
+            if rows[0]["verdict"] != "moved":
+                return _outcome(rows[0])
 
     async def rollback(self, state: str, number: int, draft: Draft) -> Outcome:
-        values = (draft.actor.who, draft.actor.origin, draft.at, draft.lock_id, draft.note)
-        rows = await self._fetch(sql.ROLLBACK, state, number, *values)
-        return _outcome(rows[0]) if rows else Outcome(OutcomeKind.ABSENT)
+        old = await self.read(state, number)
+        if old is None:
+            return Outcome(OutcomeKind.ABSENT)
+        copy = draft.copying(old.version)
+        while True:
+            expected = self._numbers.get(state, 0) + 1
+            self._records.changed()
+            rows = await self._fetch(
+                sql.ROLLBACK,
+                state,
+                number,
+                draft.actor.who,
+                draft.actor.origin,
+                draft.at,
+                draft.lock_id,
+                draft.note,
+                copy.numbered(expected).sealed_key if copy.wrap else None,
+                *_fence(draft.fence),
+                expected if copy.wrap else 0,
+            )
+            if not rows:
+                return Outcome(OutcomeKind.ABSENT)
+            self._remember(state, rows[0])
+            if rows[0]["verdict"] != "moved":
+                return _outcome(rows[0])
 
     async def delete(self, state: str, actor: Actor, at: float) -> Outcome:
         return await self._change(state, sql.DELETE, at, actor.who, actor.origin)
@@ -126,14 +178,25 @@ class PostgresStore:
     async def rewrap(self, state: str, number: int, sealed_key: str) -> None:
         await self._fetch(sql.REWRAP, state, number, sealed_key)
 
+    def note(self, entry: AuditEntry) -> None:
+        self._records.journal.note(entry)
+
+    async def flush_audit(self) -> None:
+        await self._records.flush()
+
     async def audit(self, limit: int) -> list[AuditEntry]:
-        return [AuditEntry(*row) for row in await self._fetch(sql.AUDIT, limit)]
+        return await self._records.newest(limit)
+
+    async def blocks(self, after: int, limit: int) -> tuple[list[Block], Mark]:
+        return await self._records.blocks(after, limit)
 
     async def prune(self, state: str, keep: Retention, now: float) -> int:
         """The next sweep removes the parts of pruned versions: a client may be reading them."""
         gone = rules.expired(await self.versions(state), keep, now)
         if gone:
             await self._fetch(sql.PRUNE, state, [version.number for version in gone])
+            detail = ", ".join(f"version {version.number}" for version in gone)
+            self.note(AuditEntry(now, SERVER, "", "retention", state, detail))
         return len(gone)
 
     async def sweep(self, now: float) -> int:
@@ -146,16 +209,28 @@ class PostgresStore:
 
     async def close(self) -> None:
         self._parts.close()
+        with contextlib.suppress(UnreachableError):
+            await self._records.flush()
         with contextlib.suppress(UnreachableError), translated():
             await self._lazy_pool.close()
             await self._pool.close()
 
     async def _change(self, state: str, statement: str, *values: Any) -> Outcome:
+        return _outcome((await self._rows(state, statement, *values))[0])
+
+    async def _rows(self, state: str, statement: str, *values: Any) -> list[Any]:
+        self._records.changed()
         rows = await self._fetch(statement, state, *values)
         if not rows:  # first use of this state
             await self._fetch(sql.ENSURE, state)
             rows = await self._fetch(statement, state, *values)
-        return _outcome(rows[0])
+        return rows
+
+    def _remember(self, state: str, row: Any) -> None:
+        """The last number after a write."""
+        if len(self._numbers) >= REMEMBERED:
+            self._numbers.clear()
+        self._numbers[state] = row["number"] + (row["verdict"] == "done")
 
     async def _fetch(self, statement: str, *values: Any) -> list[Any]:
         with translated():
@@ -183,13 +258,21 @@ async def _keep_session(_: Any) -> None:
     return None
 
 
+def _fence(fence: Fence | None) -> tuple[str | None, str | None]:
+    return (fence.state, fence.lock_id) if fence else (None, None)
+
+
 def _outcome(row: Any) -> Outcome:
-    lock_id, lock_info, kind, current, serial, lineage, md5 = row
-    standing = None if current is None else Standing(current, serial, lineage, md5)
-    return Outcome(OutcomeKind(kind), Lock(lock_id, lock_info) if lock_id else None, standing)
+    current = row["current"]
+    standing = Standing(current, row["serial"], row["lineage"], row["md5"])
+    return Outcome(OutcomeKind(row["verdict"]), _lock(*row[:4]), standing if current else None)
+
+
+def _lock(lock_id: str | None, info: bytes, owner: str, expires: float) -> Lock | None:
+    return Lock(lock_id, info, owner, expires) if lock_id else None
 
 
 def _summary(row: Any) -> Summary:
-    name, lock_id, lock_info, *version = row
-    lock = Lock(lock_id, lock_info) if lock_id else None
-    return Summary(name, lock, Version(*version) if version[0] is not None else None)
+    name, lock_id, info, owner, expires, *version = row
+    found = Version(*version) if version[0] is not None else None
+    return Summary(name, _lock(lock_id, info, owner, expires), found)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.statestore import rules
-from talops.statestore.model import AuditEntry, Outcome, OutcomeKind
+from talops.statestore.model import SERVER, AuditEntry, Outcome, OutcomeKind
 from talops.statestore.s3.heads import Document
 
 if TYPE_CHECKING:
@@ -15,38 +15,39 @@ if TYPE_CHECKING:
 Judged = tuple[Outcome, Document | None]
 
 
-def lock(document: Document, wanted: Lock) -> Judged:
-    outcome = rules.lock(document.head, wanted)
-    if outcome.kind is not OutcomeKind.DONE:
+def lock(document: Document, wanted: Lock, entry: AuditEntry | None, now: float) -> Judged:
+    before = document.head
+    outcome = rules.lock(before, wanted, now, fenced=document.fenced)
+    renewed = outcome.kind is OutcomeKind.SAME and bool(wanted.lease)
+    if outcome.kind is not OutcomeKind.DONE and not renewed:
         return outcome, None
-    return outcome, replace(document, head=replace(document.head, lock=wanted))
+    after = replace(document, head=rules.hold(before, wanted, now))
+    if entry and not renewed:
+        after = after.noting(rules.locking(entry, wanted, before.lock))
+    return outcome, after
 
 
-def unlock(document: Document, lock_id: str | None, entry: AuditEntry | None) -> Judged:
-    outcome = rules.unlock(document.head, lock_id)
+def unlock(
+    document: Document, lock_id: str | None, entry: AuditEntry | None, by: str | None
+) -> Judged:
+    outcome = rules.unlock(document.head, lock_id, by)
     held = document.head.lock
     if outcome.kind is not OutcomeKind.DONE or held is None:
         return outcome, None
     released = rules.release(document.head.released, held.id)
     after = replace(document, head=replace(document.head, lock=None, released=released))
-    if entry:
-        after = after.noting(replace(entry, detail=f"lock {held.id}"))
-    return outcome, after
+    return outcome, after.noting(rules.unlocking(entry, held)) if entry else after
 
 
-def write(document: Document, state: str, draft: Draft, action: str = "forced-write") -> Judged:
-    outcome = rules.write(document.head, draft)
+def write(document: Document, state: str, draft: Draft, action: str = "") -> Judged:
+    outcome = rules.write(document.head, draft, fenced=document.fenced)
     if outcome.kind is not OutcomeKind.DONE or outcome.current is None:
         return outcome, None
     version = draft.numbered(outcome.current.number)
     head = replace(document.head, number=version.number, current=version)
     after = replace(document, head=head, versions=(*document.versions, version))
-    if draft.force:
-        detail = f"version {version.number}, serial {version.serial}"
-        after = after.noting(
-            AuditEntry(draft.at, draft.actor.who, draft.actor.origin, action, state, detail)
-        )
-    return outcome, after
+    action = action or ("forced-write" if draft.force else "write")
+    return outcome, after.noting(draft.entry(action, state, outcome.current))
 
 
 def rollback(document: Document, state: str, number: int, draft: Draft) -> Judged:
@@ -75,9 +76,13 @@ def rewrap(document: Document, number: int, sealed_key: str) -> Judged:
     return Outcome(OutcomeKind.DONE), after
 
 
-def prune(document: Document, keep: Retention, now: float) -> tuple[int, Document | None]:
+def prune(
+    document: Document, state: str, keep: Retention, now: float
+) -> tuple[int, Document | None]:
     gone = {version.number for version in rules.expired(document.versions, keep, now)}
     if not gone:
         return 0, None
     left = tuple(version for version in document.versions if version.number not in gone)
-    return len(gone), replace(document, versions=left)
+    detail = ", ".join(f"version {number}" for number in sorted(gone))
+    after = replace(document, versions=left)
+    return len(gone), after.noting(AuditEntry(now, SERVER, "", "retention", state, detail))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 import uuid
 from dataclasses import replace
 from functools import partial
@@ -14,12 +15,22 @@ from talops.statestore.cache import BlobCache, spool
 from talops.statestore.model import Outcome, OutcomeKind, Stored, Summary
 from talops.statestore.s3 import changes
 from talops.statestore.s3.heads import Heads
+from talops.statestore.s3.records import Records
 from talops.statestore.store import ORPHAN_AGE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from talops.statestore.model import Actor, AuditEntry, Draft, Lock, Retention, Version
+    from talops.statestore.audit.chain import Block, Mark, Signer
+    from talops.statestore.model import (
+        Actor,
+        AuditEntry,
+        Draft,
+        Fence,
+        Lock,
+        Retention,
+        Version,
+    )
     from talops.statestore.s3.bucket import Bucket
     from talops.statestore.s3.heads import Document
     from talops.statestore.store import Make
@@ -28,39 +39,61 @@ BLOBS = "blobs/"
 
 
 class S3Store:
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, bucket: Bucket, records: Records) -> None:
         self._bucket = bucket
-        self._heads = Heads(bucket)
+        self._records = records
+        self._heads = Heads(bucket, records)
         self._cache = BlobCache()
 
     @classmethod
-    async def open(cls, bucket: Bucket) -> S3Store:
+    async def open(cls, bucket: Bucket, signer: Signer | None = None) -> S3Store:
         await bucket.prove()
-        return cls(bucket)
+        records = Records(bucket, signer)
+        await records.begin()
+        store = cls(bucket, records)
+        await store._adopt()
+        return store
 
-    async def lock(self, state: str, wanted: Lock) -> Outcome:
-        return await self._heads.swap(state, partial(changes.lock, wanted=wanted))
+    async def lock(
+        self,
+        state: str,
+        wanted: Lock,
+        entry: AuditEntry | None = None,
+        fence: Fence | None = None,
+    ) -> Outcome:
+        """The clock of this server decides whether a lease has ended."""
+        change = partial(changes.lock, wanted=wanted, entry=entry, now=time.time())
+        outcome = await self._heads.swap(state, change, fence)
+        if outcome.kind is OutcomeKind.DONE and wanted.lease:
+            await self._heads.touch(state.partition("/")[0])
+        return outcome
 
     async def unlock(
-        self, state: str, lock_id: str | None, entry: AuditEntry | None = None
+        self,
+        state: str,
+        lock_id: str | None,
+        entry: AuditEntry | None = None,
+        by: str | None = None,
     ) -> Outcome:
-        change = partial(changes.unlock, lock_id=lock_id, entry=entry)
+        change = partial(changes.unlock, lock_id=lock_id, entry=entry, by=by)
         return await self._heads.swap(state, change)
 
     async def write(self, state: str, draft: Draft) -> Outcome:
         if draft.blob:
-            return await self._heads.swap(state, partial(changes.write, state=state, draft=draft))
+            change = partial(changes.write, state=state, draft=draft)
+            return await self._heads.swap(state, change, draft.fence)
         blob = uuid.uuid4().hex
         await self._bucket.put(BLOBS + blob, draft.body)
         named = replace(draft, blob=blob, body=b"")
-        outcome = await self._heads.swap(state, partial(changes.write, state=state, draft=named))
+        change = partial(changes.write, state=state, draft=named)
+        outcome = await self._heads.swap(state, change, draft.fence)
         if not outcome.accepted:
             await self.discard(blob)
         return outcome
 
     async def rollback(self, state: str, number: int, draft: Draft) -> Outcome:
         change = partial(changes.rollback, state=state, number=number, draft=draft)
-        return await self._heads.swap(state, change)
+        return await self._heads.swap(state, change, draft.fence)
 
     async def delete(self, state: str, actor: Actor, at: float) -> Outcome:
         return await self._heads.swap(
@@ -103,9 +136,21 @@ class S3Store:
     async def rewrap(self, state: str, number: int, sealed_key: str) -> None:
         await self._heads.swap(state, partial(changes.rewrap, number=number, sealed_key=sealed_key))
 
+    def note(self, entry: AuditEntry) -> None:
+        self._records.journal.note(entry)
+
+    async def flush_audit(self) -> None:
+        await self._records.flush()
+
     async def audit(self, limit: int) -> list[AuditEntry]:
-        entries = [entry for _, document in await self._heads.all() for entry in document.audit]
-        return sorted(entries, key=lambda entry: entry.at, reverse=True)[:limit]
+        return await self._records.newest(limit)
+
+    async def blocks(self, after: int, limit: int) -> tuple[list[Block], Mark]:
+        return await self._records.blocks(after, limit)
+
+    async def _adopt(self) -> None:
+        found = await self._heads.all()
+        await self._records.adopt([entry for _, document in found for entry in document.audit])
 
     async def prune(self, state: str, keep: Retention, now: float) -> int:
         """The next sweep removes their bodies."""
@@ -113,13 +158,14 @@ class S3Store:
 
         def change(document: Document) -> tuple[Outcome, Document | None]:
             nonlocal count
-            count, after = changes.prune(document, keep, now)
+            count, after = changes.prune(document, state, keep, now)
             return Outcome(OutcomeKind.DONE), after
 
         await self._heads.swap(state, change)
         return count
 
     async def sweep(self, now: float) -> int:
+        await self._adopt()
         # List bodies before heads: a body referenced in between is not an orphan.
         bodies = await self._bucket.list(BLOBS)
         named = {v.blob for _, document in await self._heads.all() for v in document.versions}
@@ -135,6 +181,8 @@ class S3Store:
         await self._bucket.get("heads/.ready")
 
     async def close(self) -> None:
+        with contextlib.suppress(TalopsError):
+            await self._records.flush()
         self._cache.close()
 
 

@@ -2,56 +2,76 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from talops.statestore import rules
-from talops.statestore.model import AuditEntry, Head, Outcome, OutcomeKind, Version
+from talops.statestore.model import SERVER, AuditEntry, Head, Outcome, OutcomeKind, Version
 from talops.statestore.sqlite.schema import NUMBERED_QUERY, VERSION_COLUMNS
 
 if TYPE_CHECKING:
-    from talops.statestore.model import Actor, Draft, Lock, Retention, Standing
+    from talops.statestore.model import Actor, Draft, Fence, Lock, Retention
     from talops.statestore.sqlite.ledger import Ledger
 
-_LOCK = """INSERT INTO state (name, lock_id, lock_info) VALUES (?, ?, ?) ON CONFLICT (name)
-DO UPDATE SET lock_id = excluded.lock_id, lock_info = excluded.lock_info"""
+_LOCK = """INSERT INTO state (name, lock_id, lock_info, lock_owner, lock_expires, released)
+VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET lock_id = excluded.lock_id,
+lock_info = excluded.lock_info, lock_owner = excluded.lock_owner,
+lock_expires = excluded.lock_expires, released = excluded.released"""
 _UNLOCK = "UPDATE state SET lock_id = NULL, lock_info = NULL, released = ? WHERE name = ?"
 _INSERT = f"INSERT INTO version (state, {VERSION_COLUMNS}, body) VALUES ({'?, ' * 13}?)"  # noqa: S608
 _ADVANCE = """INSERT INTO state (name, number, current) VALUES (?, ?, ?) ON CONFLICT (name)
 DO UPDATE SET number = excluded.number, current = excluded.current"""
 _VALUES = attrgetter(*Version.__slots__)
-_AUDIT = "INSERT INTO audit (at, who, origin, action, state, detail) VALUES (?, ?, ?, ?, ?, ?)"
 
 
-def lock(db: Ledger, state: str, wanted: Lock) -> Outcome:
+def lock(
+    db: Ledger,
+    state: str,
+    wanted: Lock,
+    entry: AuditEntry | None = None,
+    now: float = 0.0,
+    fence: Fence | None = None,
+) -> Outcome:
     before = db.head(state)
-    outcome = rules.lock(before, wanted)
-    if outcome.kind is OutcomeKind.DONE:
-        db.execute(_LOCK, (state, wanted.id, wanted.info))
-        db.remember(state, Head(wanted, before.released, before.number, before.current))
+    outcome = rules.lock(before, wanted, now, fenced=_is_fenced(db, fence))
+    renewed = outcome.kind is OutcomeKind.SAME and bool(wanted.lease)
+    if outcome.kind is OutcomeKind.DONE or renewed:
+        after = rules.hold(before, wanted, now)
+        assert after.lock is not None
+        held = after.lock
+        released = " ".join(after.released)
+        db.execute(_LOCK, (state, held.id, held.info, held.owner, held.expires, released))
+        db.remember(state, after)
+        if entry and not renewed:
+            db.noted.append(rules.locking(entry, wanted, before.lock))
     return outcome
 
 
-def unlock(db: Ledger, state: str, lock_id: str | None, entry: AuditEntry | None) -> Outcome:
+def unlock(
+    db: Ledger,
+    state: str,
+    lock_id: str | None,
+    entry: AuditEntry | None,
+    by: str | None = None,
+) -> Outcome:
     before = db.head(state)
-    outcome = rules.unlock(before, lock_id)
+    outcome = rules.unlock(before, lock_id, by)
     if outcome.kind is OutcomeKind.DONE and before.lock:
         released = rules.release(before.released, before.lock.id)
         db.execute(_UNLOCK, (" ".join(released), state))
         db.remember(state, Head(None, released, before.number, before.current))
         if entry:
-            record(db, replace(entry, detail=f"lock {before.lock.id}"))
+            db.noted.append(rules.unlocking(entry, before.lock))
     return outcome
 
 
 def write(db: Ledger, state: str, draft: Draft) -> Outcome:
-    outcome = rules.write(db.head(state), draft)
+    outcome = rules.write(db.head(state), draft, fenced=_is_fenced(db, draft.fence))
     if outcome.kind is OutcomeKind.DONE and outcome.current:
         version = draft.numbered(outcome.current.number)
         _insert(db, state, version, None if draft.blob else draft.body)
-        if draft.force:
-            record(db, _entry(draft.actor, draft.at, "forced-write", state, outcome.current))
+        action = "forced-write" if draft.force else "write"
+        db.noted.append(draft.entry(action, state, outcome.current))
     return outcome
 
 
@@ -60,10 +80,10 @@ def rollback(db: Ledger, state: str, number: int, draft: Draft) -> Outcome:
     if found is None:
         return Outcome(OutcomeKind.ABSENT)
     copy = draft.copying(Version(*found[1:]))
-    outcome = rules.write(db.head(state), copy)
+    outcome = rules.write(db.head(state), copy, fenced=_is_fenced(db, draft.fence))
     if outcome.kind is OutcomeKind.DONE and outcome.current:
         _insert(db, state, copy.numbered(outcome.current.number), found[0])
-        record(db, _entry(draft.actor, draft.at, "rollback", state, outcome.current))
+        db.noted.append(copy.entry("rollback", state, outcome.current))
     return outcome
 
 
@@ -73,7 +93,8 @@ def delete(db: Ledger, state: str, actor: Actor, at: float) -> Outcome:
     if outcome.kind is OutcomeKind.DONE and outcome.current:
         db.execute("UPDATE state SET current = NULL WHERE name = ?", (state,))
         db.remember(state, Head(before.lock, before.released, before.number, None))
-        record(db, _entry(actor, at, "delete", state, outcome.current))
+        detail = f"version {outcome.current.number}, serial {outcome.current.serial}"
+        db.noted.append(AuditEntry(at, actor.who, actor.origin, "delete", state, detail))
     return outcome
 
 
@@ -90,6 +111,9 @@ def prune(db: Ledger, state: str, keep: Retention, now: float) -> tuple[int, lis
         for blob in blobs
         if db.execute("SELECT 1 FROM version WHERE blob = ?", (blob,)).fetchone()
     }
+    if gone:
+        detail = ", ".join(f"version {version.number}" for version in gone)
+        db.noted.append(AuditEntry(now, SERVER, "", "retention", state, detail))
     return len(gone), sorted(blobs - named)
 
 
@@ -101,11 +125,8 @@ def rewrap(db: Ledger, state: str, number: int, sealed_key: str) -> None:
     db.forget()
 
 
-def record(db: Ledger, entry: AuditEntry) -> None:
-    db.execute(
-        _AUDIT,
-        (entry.at, entry.who, entry.origin, entry.action, entry.state, entry.detail),
-    )
+def _is_fenced(db: Ledger, fence: Fence | None) -> bool:
+    return fence is not None and rules.is_fenced(fence, db.head(fence.state))
 
 
 def _insert(db: Ledger, state: str, version: Version, body: bytes | None) -> None:
@@ -113,8 +134,3 @@ def _insert(db: Ledger, state: str, version: Version, body: bytes | None) -> Non
     db.execute(_ADVANCE, (state, version.number, version.number))
     before = db.head(state)
     db.remember(state, Head(before.lock, before.released, version.number, version))
-
-
-def _entry(actor: Actor, at: float, action: str, state: str, version: Standing) -> AuditEntry:
-    detail = f"version {version.number}, serial {version.serial}"
-    return AuditEntry(at, actor.who, actor.origin, action, state, detail)

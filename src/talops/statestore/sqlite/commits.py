@@ -9,10 +9,15 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from talops.errors import UnreachableError
+from talops.statestore.audit.journal import Journal
 from talops.statestore.sqlite.ledger import Ledger
+from talops.statestore.sqlite.records import Chain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from talops.statestore.audit.chain import Signer
+    from talops.statestore.model import AuditEntry
 
 T = TypeVar("T")
 _Waiting = tuple["Callable[[Ledger], Any]", "asyncio.Future[Any]"]
@@ -27,9 +32,13 @@ class GroupCommit:
     each of them. No caller gets its result before the COMMIT returns.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, signer: Signer | None = None) -> None:
         self._connection = connection
         self._ledger = Ledger(connection)
+        self._chain = Chain(connection, signer)
+        # Entries that need no commit of their own: reads and logins.
+        self.journal = Journal()
+        self._taken: list[AuditEntry] = []
         self._loop = asyncio.get_running_loop()
         self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._commit, name="state-commit", daemon=True)
@@ -58,6 +67,8 @@ class GroupCommit:
             connection.execute("BEGIN IMMEDIATE")
             changes = connection.total_changes
             results.extend(operation(self._ledger) for operation, _ in batch)
+            if connection.total_changes != changes or self._ledger.noted:
+                self._record()
         except Exception as error:  # noqa: BLE001  (every caller in the batch must hear of it)
             self._finish(batch, [], _translated(error))
             return
@@ -65,6 +76,22 @@ class GroupCommit:
             self._finish(batch, results, None)
             return
         self._batches.put((batch, results))
+
+    async def flush(self) -> None:
+        """Write the waiting entries; nothing happens if there are none."""
+        if self.journal:
+            await self.run(self._flushed)
+
+    def _flushed(self, ledger: Ledger) -> None:
+        self._taken = self.journal.take()
+        ledger.noted.extend(self._taken)
+
+    def _record(self) -> None:
+        """Everything that waits becomes part of the block of this commit."""
+        taken = self.journal.take()
+        self._taken += taken
+        if entries := [*taken, *self._ledger.noted]:
+            self._chain.append(self._ledger, entries)
 
     def _commit(self) -> None:
         """Run on the thread: one COMMIT after the other."""
@@ -81,6 +108,13 @@ class GroupCommit:
     ) -> None:
         if error is not None:
             self._ledger.forget()
+            self._chain.undo()
+            self.journal.put_back(self._taken)
+        else:
+            self.journal.written()
+        self._ledger.noted.clear()
+        self._chain.done()
+        self._taken = []
         if self._connection.in_transaction:
             self._connection.rollback()
         for place, (_, future) in enumerate(batch):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from talops.statestore.model import Head
+    from talops.statestore.model import AuditEntry, Head
 
 REMEMBERED = 10_000
 _HEAD = HEAD_QUERY + "WHERE s.name = ?"
@@ -23,6 +23,8 @@ class Ledger:
         self.connection = connection
         self.execute = connection.execute
         self._heads: dict[str, Head] = {}
+        # What the running transaction did: becomes a block of the audit with its commit.
+        self.noted: list[AuditEntry] = []
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         self.connection.executemany(statement, rows)
@@ -41,3 +43,4 @@ class Ledger:
 
     def forget(self) -> None:
         self._heads.clear()
+        self.noted.clear()

@@ -11,11 +11,12 @@ from talops.statestore.model import Head, Lock, Version
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS state (
   name TEXT PRIMARY KEY, lock_id TEXT, lock_info BLOB, released TEXT NOT NULL DEFAULT '',
-  number INTEGER NOT NULL DEFAULT 0, current INTEGER
+  number INTEGER NOT NULL DEFAULT 0, current INTEGER,
+  lock_owner TEXT NOT NULL DEFAULT '', lock_expires REAL NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS version (
   state TEXT NOT NULL, number INTEGER NOT NULL, serial INTEGER NOT NULL, lineage TEXT NOT NULL,
@@ -29,14 +30,28 @@ CREATE TABLE IF NOT EXISTS audit (
   id INTEGER PRIMARY KEY, at REAL NOT NULL, who TEXT NOT NULL, origin TEXT NOT NULL,
   action TEXT NOT NULL, state TEXT NOT NULL, detail TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS audit_block (
+  number INTEGER PRIMARY KEY, previous TEXT NOT NULL, content TEXT NOT NULL, hash TEXT NOT NULL,
+  signature TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS audit_head (
+  id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, hash TEXT NOT NULL
+);
 """
+# The locks of servers before schema 2 have no owner and no end. Their table `audit` is moved into
+# the first block of the chain.
+_TO_2 = {
+    "lock_owner": "ALTER TABLE state ADD COLUMN lock_owner TEXT NOT NULL DEFAULT ''",
+    "lock_expires": "ALTER TABLE state ADD COLUMN lock_expires REAL NOT NULL DEFAULT 0",
+}
 VERSION_COLUMNS = (
     "number, serial, lineage, size, md5, who, origin, at, lock_id, note, sealed_key, blob"
 )
 _QUALIFIED = ", ".join(f"v.{column}" for column in VERSION_COLUMNS.split(", "))
 # The head of a state and its newest version in one query.
 HEAD_QUERY = f"""
-SELECT s.lock_id, s.lock_info, s.released, s.number, s.current, {_QUALIFIED}
+SELECT s.lock_id, s.lock_info, s.lock_owner, s.lock_expires, s.released, s.number, s.current,
+  {_QUALIFIED}
 FROM state s LEFT JOIN version v ON v.state = s.name AND v.number = s.current
 """  # noqa: S608  (constants only)
 LATEST_QUERY = f"""
@@ -67,6 +82,11 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             where=str(path),
             hint="upgrade talops",
         )
+    if found == 1:
+        columns = {row[1] for row in connection.execute("PRAGMA table_info(state)")}
+        for column, statement in _TO_2.items():
+            if column not in columns:
+                connection.execute(statement)
     connection.executescript(SCHEMA)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
@@ -75,9 +95,9 @@ def head_of(row: tuple[Any, ...] | None) -> Head:
     """A row of HEAD_QUERY; an unused state has an empty head."""
     if row is None:
         return Head()
-    lock_id, lock_info, released, number, current, *version = row
+    lock_id, lock_info, owner, expires, released, number, current, *version = row
     return Head(
-        Lock(lock_id, lock_info) if lock_id else None,
+        Lock(lock_id, lock_info, owner, expires) if lock_id else None,
         tuple(released.split()),
         number,
         Version(*version) if current is not None else None,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import sqlite3
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import ConflictError, TalopsError, UnreachableError
 from talops.files import PRIVATE, make_private_directory
-from talops.statestore.model import AuditEntry, Outcome, Stored, Summary, Version
-from talops.statestore.sqlite import changes
+from talops.statestore.audit.chain import Block, Mark, newest
+from talops.statestore.model import Outcome, Stored, Summary, Version
+from talops.statestore.sqlite import changes, records
 from talops.statestore.sqlite.blobs import Blobs
 from talops.statestore.sqlite.commits import GroupCommit
 from talops.statestore.sqlite.schema import (
@@ -29,12 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from talops.statestore.model import Actor, Draft, Lock, Retention
+    from talops.statestore.audit.chain import Signer
+    from talops.statestore.model import Actor, AuditEntry, Draft, Fence, Lock, Retention
     from talops.statestore.sqlite.blobs import FileStaging
 
 
 class SqliteStore:
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, signer: Signer | None = None) -> None:
         self._directory = make_private_directory(directory)
         self._owner = _own(directory / "owner.lock")
         path = directory / "states.db"
@@ -51,17 +55,31 @@ class SqliteStore:
                 where=str(path),
                 hint="check the disk; to restore a backup: talops state restore",
             ) from error
-        self._commits = GroupCommit(self._writer)
+        self._commits = GroupCommit(self._writer, signer)
+        self._old_audit = bool(self._one("SELECT 1 FROM audit LIMIT 1", ()))
         self._blobs = Blobs(directory / "blobs")
 
-    async def lock(self, state: str, wanted: Lock) -> Outcome:
-        return await self._commits.run(partial(changes.lock, state=state, wanted=wanted))
+    async def lock(
+        self,
+        state: str,
+        wanted: Lock,
+        entry: AuditEntry | None = None,
+        fence: Fence | None = None,
+    ) -> Outcome:
+        now = time.time()
+        return await self._commits.run(
+            partial(changes.lock, state=state, wanted=wanted, entry=entry, now=now, fence=fence)
+        )
 
     async def unlock(
-        self, state: str, lock_id: str | None, entry: AuditEntry | None = None
+        self,
+        state: str,
+        lock_id: str | None,
+        entry: AuditEntry | None = None,
+        by: str | None = None,
     ) -> Outcome:
         return await self._commits.run(
-            partial(changes.unlock, state=state, lock_id=lock_id, entry=entry)
+            partial(changes.unlock, state=state, lock_id=lock_id, entry=entry, by=by)
         )
 
     async def write(self, state: str, draft: Draft) -> Outcome:
@@ -108,9 +126,26 @@ class SqliteStore:
             partial(changes.rewrap, state=state, number=number, sealed_key=sealed_key)
         )
 
+    def note(self, entry: AuditEntry) -> None:
+        self._commits.journal.note(entry)
+
+    async def flush_audit(self) -> None:
+        if self._old_audit:
+            await self._commits.run(records.take_old)
+            self._old_audit = False
+        await self._commits.flush()
+
     async def audit(self, limit: int) -> list[AuditEntry]:
-        query = "SELECT at, who, origin, action, state, detail FROM audit ORDER BY id DESC LIMIT ?"
-        return [AuditEntry(*row) for row in self._all(query, (limit,))]
+        await self.flush_audit()
+        # A block contains at least one entry.
+        rows = self._all(records.NEWEST, (limit,))
+        return newest((Block(*row) for row in rows), limit)
+
+    async def blocks(self, after: int, limit: int) -> tuple[list[Block], Mark]:
+        await self.flush_audit()
+        rows = self._all(records.BLOCKS, (after, limit))
+        head = self._one(records.HEAD, ())
+        return [Block(*row) for row in rows], Mark(*head) if head else Mark()
 
     async def prune(self, state: str, keep: Retention, now: float) -> int:
         count, blobs = await self._commits.run(
@@ -129,6 +164,8 @@ class SqliteStore:
         self._one("SELECT 1", ())
 
     async def close(self) -> None:
+        with contextlib.suppress(UnreachableError):
+            await self.flush_audit()
         await self._commits.close()
         self._reader.close()
         self._writer.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 KEY_SIZE = 32
+# A data key that is bound to all marks of its version, not only to the name of its state.
+_BOUND = "v2."
 _NONCE_SIZE = 12
 _BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _AGE_PREFIX = "AGE-SECRET-KEY-1"
@@ -59,34 +62,52 @@ class Keyring:
             )
         self.current = next(iter(self._keys.values()))
 
-    def new_data_key(self, state: str) -> tuple[bytes, str]:
-        """A data key and its wrapped form."""
-        key = AESGCM.generate_key(KEY_SIZE * 8)
-        return key, self.wrap(key, state)
-
-    def wrap(self, data_key: bytes, state: str) -> str:
+    def wrap(self, data_key: bytes, binding: bytes) -> str:
+        """Only for the version that `binding` describes."""
         nonce = os.urandom(_NONCE_SIZE)
-        sealed = AESGCM(self.current.secret).encrypt(nonce, data_key, state.encode())
-        return f"{self.current.id}:{base64.b64encode(nonce + sealed).decode()}"
+        sealed = AESGCM(self.current.secret).encrypt(nonce, data_key, binding)
+        return f"{_BOUND}{self.current.id}:{base64.b64encode(nonce + sealed).decode()}"
 
-    def unwrap(self, sealed_key: str, state: str) -> bytes:
-        key_id, _, text = sealed_key.partition(":")
+    def unwrap(self, sealed_key: str, state: str, binding: bytes) -> bytes:
+        """Keys of older servers are bound to the name of the state only."""
+        aad = binding if is_bound(sealed_key) else state.encode()
+        key_id, _, text = sealed_key.removeprefix(_BOUND).partition(":")
         master = self._keys.get(key_id)
         if master is None:
             raise StateKeyError(
                 f"this version is encrypted with key {key_id}, which the server does not have",
                 hint="add the old key below the new one in the key file",
             )
-        raw = base64.b64decode(text)
         try:
-            return AESGCM(master.secret).decrypt(
-                raw[:_NONCE_SIZE], raw[_NONCE_SIZE:], state.encode()
-            )
-        except InvalidTag as error:
-            raise StateKeyError("the key of this version is damaged", where=state) from error
+            raw = base64.b64decode(text)
+            return AESGCM(master.secret).decrypt(raw[:_NONCE_SIZE], raw[_NONCE_SIZE:], aad)
+        except (InvalidTag, ValueError) as error:
+            raise StateKeyError(
+                "the key of this version is damaged, or belongs to another version",
+                where=state,
+                hint="roll back to an older version: talops state rollback",
+            ) from error
 
     def is_current(self, sealed_key: str) -> bool:
-        return sealed_key.partition(":")[0] == self.current.id
+        return sealed_key.startswith(f"{_BOUND}{self.current.id}:")
+
+    def sign(self, data: bytes) -> str:
+        return f"{self.current.id}:{_mac(self.current, data)}"
+
+    def verify(self, data: bytes, signature: str) -> bool | None:
+        """None if it was signed with a key that this ring does not have."""
+        key_id, _, found = signature.partition(":")
+        master = self._keys.get(key_id)
+        return None if master is None else hmac.compare_digest(found, _mac(master, data))
+
+
+def is_bound(sealed_key: str) -> bool:
+    return sealed_key.startswith(_BOUND)
+
+
+def _mac(key: MasterKey, data: bytes) -> str:
+    own = hmac.digest(key.secret, b"talops state audit", "sha256")
+    return hmac.digest(own, data, "sha256").hex()
 
 
 def parse_keys(text: str) -> list[MasterKey]:

@@ -1,0 +1,145 @@
+"""The audit chain: blocks of entries, each bound by its hash to all blocks before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from talops.errors import TalopsError
+from talops.statestore.model import AuditEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+GENESIS = "0" * 64
+# So many entries fit into a block; the rest of a large backlog goes into the next ones.
+LARGEST = 2000
+
+
+class Signer(Protocol):
+    """Signs with a key that the store does not contain."""
+
+    def sign(self, data: bytes) -> str: ...
+
+    def verify(self, data: bytes, signature: str) -> bool | None:
+        """None if the key is not known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The end of a chain at some time; a client that remembers it detects another chain."""
+
+    number: int = 0
+    hash: str = GENESIS
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`content` is the JSON of its entries, exactly as it was hashed."""
+
+    number: int
+    previous: str
+    content: str
+    hash: str
+    signature: str = ""
+
+    @property
+    def mark(self) -> Mark:
+        return Mark(self.number, self.hash)
+
+    def entries(self) -> list[AuditEntry]:
+        try:
+            return [AuditEntry(*row) for row in json.loads(self.content)]
+        except (ValueError, TypeError) as error:
+            raise TalopsError(
+                "a block of the audit cannot be read",
+                where=f"block {self.number}",
+                hint="talops state audit verify",
+            ) from error
+
+
+def link(last: Mark, entries: Sequence[AuditEntry], signer: Signer | None) -> Block:
+    """The next block."""
+    content = json.dumps([astuple(entry) for entry in entries], separators=(",", ":"))
+    number = last.number + 1
+    found = digest(number, last.hash, content)
+    signature = signer.sign(found.encode()) if signer else ""
+    return Block(number, last.hash, content, found, signature)
+
+
+def digest(number: int, previous: str, content: str) -> str:
+    return hashlib.sha256(f"{number}\n{previous}\n{content}".encode()).hexdigest()
+
+
+def newest(blocks: Iterable[Block], limit: int) -> list[AuditEntry]:
+    """The last entries of blocks that come newest first."""
+    found: list[AuditEntry] = []
+    for block in blocks:
+        found += reversed(block.entries())
+        if len(found) >= limit:
+            break
+    return found[:limit]
+
+
+class Verifier:
+    """Reads a chain in order and collects what is wrong with it."""
+
+    def __init__(self, start: Mark = Mark(), signer: Signer | None = None) -> None:  # noqa: B008  (frozen)
+        self.problems: list[str] = []
+        self.last = start
+        self.entries = 0
+        self.signed = False
+        self._signer = signer
+        # What others remember of the chain, by number.
+        self._seen: dict[int, str] = {}
+
+    def remember(self, mark: Mark) -> None:
+        """A block that existed must still be the same."""
+        if mark.number:
+            self._seen[mark.number] = mark.hash
+
+    def read(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            self._read(block)
+
+    def end(self) -> list[str]:
+        """All problems, after the last block was read."""
+        for number in sorted(self._seen):
+            self.problems.append(
+                f"the chain ends with block {self.last.number}, but block {number} existed: "
+                "its end was removed"
+            )
+        return self.problems
+
+    def _read(self, block: Block) -> None:
+        place = f"block {block.number}"
+        if block.number <= self.last.number:
+            self.problems.append(f"{place} follows block {self.last.number}: reordered")
+        elif block.number > self.last.number + 1:
+            gap = f"{self.last.number + 1} to {block.number - 1}"
+            self.problems.append(f"blocks {gap} are missing")
+        elif block.previous != self.last.hash:
+            self.problems.append(f"{place} does not follow the block before it: replaced")
+        if digest(block.number, block.previous, block.content) != block.hash:
+            self.problems.append(f"{place} was changed")
+        if (known := self._seen.pop(block.number, block.hash)) != block.hash:
+            self.problems.append(
+                f"{place} is not the one that was seen earlier ({known[:12]}): rewritten"
+            )
+        self._check_signature(block)
+        self.last = block.mark
+        self.entries += len(block.entries())
+
+    def _check_signature(self, block: Block) -> None:
+        """Blocks from before the server had a key are not signed, but bound to the signed ones."""
+        place = f"block {block.number}"
+        if not block.signature:
+            if self.signed:
+                self.problems.append(f"{place} is not signed, unlike those before it: forged")
+            return
+        self.signed = True
+        if self._signer and self._signer.verify(block.hash.encode(), block.signature) is False:
+            self.problems.append(f"the signature of {place} is wrong: forged")

@@ -1,0 +1,1 @@
+"""Encryption at rest: master keys, sealed bodies, and bringing old versions up to date."""
