@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from talops.errors import ConflictError, UnreachableError
-from talops.pipeline.lock import Holder, is_held, local_lock, shared_lock
+from talops.pipeline.lock import Holder, is_held, local_lock, proof_of, shared_lock
+from talops.site.run_lock import identity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,9 +29,18 @@ with local_lock(path, Holder.myself("first", "up", path.parent)):
 class Board:
     """A shared lock in memory."""
 
-    def __init__(self, holder: Holder | None = None) -> None:
+    def __init__(self, holder: Holder | None = None, lease: float = 0.0) -> None:
         self.holder = holder
+        self.lease = lease
         self.broken = False
+
+    def token(self, holder: Holder) -> str:
+        return f"demo.run:{holder.token}"
+
+    async def renew(self, holder: Holder) -> bool:
+        if self.broken:
+            raise UnreachableError("the server is down")
+        return self.holder == holder
 
     async def acquire(self, holder: Holder) -> Holder | None:
         if self.holder:
@@ -95,6 +105,39 @@ async def test_only_a_dead_holder_is_replaced(
                 pass
         assert board.holder
         assert caught.value.hint == "free it: unlock old"
+
+
+@pytest.mark.parametrize(
+    ("other", "free"),
+    [
+        ({}, True),
+        ({"proof": "another boot:1:2"}, False),
+        ({"proof": ""}, False),
+        ({"host": "renamed", "directory": "/moved", "place": "x"}, True),
+    ],
+)
+async def test_a_lease_is_replaced_only_with_a_proof(
+    tmp_path: Path, other: dict[str, str], free: bool
+) -> None:
+    """The same lock file since the same start of the machine; the same names prove nothing."""
+    (tmp_path / "lock").touch()
+    proof = proof_of(tmp_path / "lock")
+    me = replace(Holder.myself("new", "up", tmp_path), proof=proof)
+    board = Board(replace(me, run="old", pid=1, **other), lease=60)
+    if free:
+        async with shared_lock(board, me, print):
+            assert board.holder == me
+    else:
+        with pytest.raises(ConflictError, match="up by"):
+            async with shared_lock(board, me, print):
+                pass
+
+
+def test_every_run_is_another_holder(tmp_path: Path) -> None:
+    """Also two runs of the same process in the same second."""
+    one, two = (Holder.myself("r", "up", tmp_path) for _ in range(2))
+    assert one.token != two.token
+    assert identity(one) != identity(two)
 
 
 async def test_a_lock_that_cannot_be_given_back_spoils_no_run(tmp_path: Path) -> None:

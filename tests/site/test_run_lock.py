@@ -14,13 +14,14 @@ from tests.statestore.s3_server import S3Server, s3
 from talops.errors import ConflictError
 from talops.pipeline.lock import Holder, shared_lock
 from talops.redaction import Secret
-from talops.site.run_lock import RunLock, read
+from talops.site.run_lock import LEASE, RunLock, read
 from talops.statestore.backends.http import HttpSettings
 from talops.statestore.backends.locks import HttpLocks
 from talops.statestore.backends.s3 import S3Settings
 from talops.statestore.backends.s3_locks import S3Locks
 from talops.statestore.model import Retention
 from talops.statestore.stores import StoreAddress
+from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -43,7 +44,9 @@ def bucket() -> Iterator[S3Server]:
 
 
 @asynccontextmanager
-async def opened(kind: str, request: pytest.FixtureRequest, project: str) -> AsyncIterator[RunLock]:
+async def opened(
+    kind: str, request: pytest.FixtureRequest, project: str, lease: float = LEASE
+) -> AsyncIterator[RunLock]:
     locks: HttpLocks | S3Locks
     if kind == "http":
         url = request.getfixturevalue("http_url")
@@ -53,7 +56,7 @@ async def opened(kind: str, request: pytest.FixtureRequest, project: str) -> Asy
         settings = S3Settings(server.new_bucket(), "p", (), server.options)
         locks = S3Locks(settings, Retention(1, 1))
     try:
-        yield RunLock("demo", locks, print)
+        yield RunLock("demo", locks, print, lease)
     finally:
         await locks.close()
 
@@ -63,7 +66,7 @@ async def test_one_run_at_a_time(kind: str, request: pytest.FixtureRequest, tmp_
     """The second is told who has it; a dead one is taken over only from its own directory."""
     async with opened(kind, request, "one") as lock:
         me = Holder.myself("r1", "up", tmp_path)
-        there = replace(me, run="r2", host="far", place="elsewhere")
+        there = replace(me, run="r2", host="far", place="elsewhere", proof="boot:1:2")
         async with shared_lock(lock, me, print):
             with pytest.raises(ConflictError, match=f"talops up by {me.user}@{me.host}") as caught:
                 async with shared_lock(lock, there, print):
@@ -79,6 +82,31 @@ async def test_one_run_at_a_time(kind: str, request: pytest.FixtureRequest, tmp_
             assert held is not None
             assert held.run == "r3"
         assert await lock.acquire(replace(me, run="r5")) is None
+
+
+@pytest.mark.parametrize("kind", ["http", "s3"])
+async def test_a_killed_run_elsewhere_is_replaced_after_its_lease(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Not before; and what it still sends afterwards renews nothing and releases nothing."""
+    async with opened(kind, request, f"lease-{kind}", lease=0.3) as lock:
+        me = Holder.myself("r1", "up", tmp_path)
+        there = replace(me, run="r2", host="far", place="elsewhere", token="t2")
+        assert await lock.acquire(there) is None
+        assert await lock.renew(there)
+        held = await lock.acquire(me)
+        assert held is not None
+        assert "its lock ends" in lock.way_out(held)
+
+        async def probe() -> Ready[None] | NotYet:
+            return Ready(None) if await lock.acquire(me) is None else NotYet("held")
+
+        await wait_for("the end of the lease", probe, timeout=30, interval=0.02)
+        assert not await lock.renew(there)
+        await lock.release(there)
+        assert await lock.renew(me), "what the first one sent changed nothing"
+        await lock.release(me)
+        assert await lock.acquire(replace(me, run="r3", token="t3")) is None
 
 
 @pytest.mark.parametrize("kind", ["http", "s3"])

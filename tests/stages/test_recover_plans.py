@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -197,13 +198,14 @@ def test_leftovers_are_put_away(tmp_path: Path) -> None:
     """Own locks without a program behind them, unsaved states, plans; others are only named."""
     nothing: Any = None
     salvage = Salvage(site(tmp_path), nothing, nothing)
-    mine = {"ID": "1", "Who": "me@here"}
+    mine = {"ID": "1", "Who": "me@here", "Created": "2026-01-02T03:04:05.678901234Z"}
     layer = tmp_path / "infrastructure/02-platforms/ha"
     seen = Leftovers(
         (layer / "errored.tfstate",),
         (tmp_path / "old.tfplan",),
         (("02-platforms-ha", mine), ("01-hypervisors", {"ID": "2", "Who": "eve@far"})),
         me="me@here",
+        runs=((datetime(2026, 1, 2, 3, tzinfo=UTC), datetime(2026, 1, 2, 4, tzinfo=UTC)),),
     )
     assert [str(change) for change in salvage.plan(seen)] == [
         f"unlock 02-platforms-ha (left by {mine['Who']})",

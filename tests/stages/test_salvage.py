@@ -12,6 +12,7 @@ import pytest
 
 from talops.errors import TalopsError
 from talops.inventory.load import load
+from talops.pipeline.lease import Fence
 from talops.pipeline.stage import Reporter, Seen
 from talops.render.layers import platform
 from talops.site.state.copies import local_backend
@@ -39,6 +40,7 @@ class Place:
         self.engine = tofu
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TF_")}
         self.credentials: dict[str, Any] = {}
+        self.fence = Fence()
         self.layer = root / platform(self.cluster).directory
         self.layer.mkdir(parents=True)
         (self.layer / "main.tf").write_text(MAIN, encoding="utf-8")

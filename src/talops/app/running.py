@@ -50,7 +50,7 @@ async def execute(
 @asynccontextmanager
 async def _shared(site: Site, face: Face) -> AsyncIterator[SharedLock | None]:
     """The lock that other machines see, if the states are shared."""
-    from talops.site.run_lock import RunLock
+    from talops.site.run_lock import RunLock, lease_of
     from talops.site.state.backends import run_locks
 
     locks = run_locks(site)
@@ -58,7 +58,7 @@ async def _shared(site: Site, face: Face) -> AsyncIterator[SharedLock | None]:
         yield None
         return
     try:
-        yield RunLock(site.cluster.name, locks, face.note)
+        yield RunLock(site.cluster.name, locks, face.note, lease_of(site.environment))
     finally:
         await locks.close()
 

@@ -190,6 +190,7 @@ def _run(
         consent=consent,
         inventory=[site.root / "cluster.yaml", site.root / "nodes.yaml"],
         redact=site.redact,
+        fence=site.fence,
         next_commands=next_commands,
     )
 

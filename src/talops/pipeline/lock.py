@@ -11,14 +11,15 @@ import secrets
 import socket
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from talops.errors import ConflictError, TalopsError
 from talops.files import PRIVATE, write_atomic
+from talops.pipeline.lease import Fence, Lease, LostLockError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,11 @@ class Holder:
     place: str = ""
     # Only set if the lock was not taken by a run: its own id.
     lock_id: str = ""
+    # Unique for each run: no other holder has the same lock id.
+    token: str = ""
+    # The lock file of the holder and the start of its machine. A process that holds the same file
+    # since the same start knows that this holder has ended.
+    proof: str = ""
 
     def __str__(self) -> str:
         return (
@@ -50,11 +56,34 @@ class Holder:
             user = str(os.getuid())
         now = datetime.now(UTC).isoformat(timespec="seconds")
         host, where = socket.gethostname(), directory.resolve()
-        return cls(run, command, user, host, os.getpid(), str(where), now, _place(where))
+        return cls(
+            run,
+            command,
+            user,
+            host,
+            os.getpid(),
+            str(where),
+            now,
+            _place(where),
+            token=secrets.token_hex(16),
+        )
 
 
 class SharedLock(Protocol):
     """A lock that other machines see too, such as an entry of the state server."""
+
+    @property
+    def lease(self) -> float:
+        """Seconds without a renewal after which others may take it (0 = forever)."""
+        ...
+
+    def token(self, holder: Holder) -> str:
+        """What makes the state server refuse this run once it has lost the lock."""
+        ...
+
+    async def renew(self, holder: Holder) -> bool:
+        """False if another holder took it."""
+        ...
 
     async def acquire(self, holder: Holder) -> Holder | None:
         """Acquire the lock; if it is held, return the holder and do nothing."""
@@ -90,31 +119,61 @@ def local_lock(path: Path, holder: Holder) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def shared_lock(
-    lock: SharedLock | None, holder: Holder, warn: Callable[[str], None]
+    lock: SharedLock | None,
+    holder: Holder,
+    warn: Callable[[str], None],
+    fence: Fence | None = None,
 ) -> AsyncIterator[None]:
-    """Acquired inside `local_lock`, so a holder in this same directory must be a dead process."""
+    """Acquired inside `local_lock`: another holder with the same lock file must be a dead process.
+
+    `fence` is closed when the lock is lost.
+    """
     if lock is None:
         yield
         return
+    # It begins no later than the request that acquires the lock.
+    lease = Lease(lock, holder)
     other = await lock.acquire(holder)
-    if other and _same_place(other, holder):
+    if other and _is_dead(other, holder, lock):
         await lock.release(other)
+        lease = Lease(lock, holder)
         other = await lock.acquire(holder)
     if other:
         raise _held(other, "the shared lock", lock.way_out(other))
     try:
-        yield
+        async with lease.kept(warn):
+            with (fence or Fence()).guarded(lease, lock.token(holder)):
+                yield
     finally:
         try:
+            # Not if another run has it: releasing takes more than one request in some stores.
+            await lease.check()
             await lock.release(holder)
+        except LostLockError:
+            pass
         except TalopsError as error:
             # The work of the run is done; the next run from this directory takes over the lock.
             warn(f"cannot release the shared lock: {error}")
 
 
-def _same_place(other: Holder, holder: Holder) -> bool:
+def _is_dead(other: Holder, holder: Holder, lock: SharedLock) -> bool:
+    """Whether a holder has certainly ended. A lease needs no guess: it ends without a renewal."""
+    if other.proof and holder.proof and other.proof == holder.proof:
+        return True
+    if lock.lease:
+        return False
     here = (holder.host, holder.directory, holder.place)
     return bool(holder.place) and (other.host, other.directory, other.place) == here
+
+
+def proof_of(path: Path) -> str:
+    """The lock file that this process holds, on this machine since its start."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+    found = path.stat()
+    return f"{boot}:{found.st_dev}:{found.st_ino}"
 
 
 def _place(directory: Path) -> str:

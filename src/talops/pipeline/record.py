@@ -13,7 +13,7 @@ from talops.files import PRIVATE, write_atomic
 from talops.pipeline.diary import fingerprint, load
 from talops.pipeline.history import prune
 from talops.pipeline.interrupt import Interruption
-from talops.pipeline.lock import Holder, local_lock, shared_lock
+from talops.pipeline.lock import Holder, local_lock, proof_of, shared_lock
 from talops.pipeline.result import RunResult, RunStatus
 from talops.pipeline.rundir import RunDirectory, RunInfo, new_run_id, redact_values
 from talops.pipeline.runner import run_stages
@@ -37,7 +37,12 @@ async def run_recorded(
     name = new_run_id(run.command)
     holder = Holder.myself(name, run.command, run.root)
     with local_lock(home / "lock", holder):
-        async with shared_lock(run.shared, holder, lambda text: view(Note(text, "warning"))):
+        holder = replace(holder, proof=proof_of(home / "lock"))
+
+        def warn(text: str) -> None:
+            view(Note(text, "warning"))
+
+        async with shared_lock(run.shared, holder, warn, run.fence):
             _keep_out_of_git(home)
             prune(home / "runs", keep=run.keep - 1)
             record = Record(run, home, name, view)
@@ -94,7 +99,8 @@ class Record:
 
     async def _guarded(self, stages: Sequence[AnyStage], interruption: Interruption) -> RunResult:
         try:
-            options = replace(self.request.options, keep=self._keep)
+            fence = self.request.fence.check
+            options = replace(self.request.options, keep=self._keep, fence=fence)
             result = await run_stages(
                 stages, emit=self.emit, options=options, interruption=interruption
             )

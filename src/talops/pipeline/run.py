@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from talops.pipeline.history import KEEP
+from talops.pipeline.lease import Fence
 from talops.pipeline.runner import Options
 from talops.redaction import Redactor
 
@@ -53,5 +54,6 @@ class Run:
     tools: Mapping[str, str] = field(default_factory=dict)
     redact: Redactor = field(default_factory=Redactor)
     shared: SharedLock | None = None
+    fence: Fence = field(default_factory=Fence)
     keep: int = KEEP
     next_commands: NextCommands = _nothing

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import AnyStage, Batch, Change
 
 Confirm = Callable[[Plan], Awaitable[bool]]
+# Raises if this run lost its lock to another one.
+Check = Callable[[], Awaitable[None]]
+
+
+async def unfenced() -> None:
+    """Without a shared lock, no other run can take over."""
 
 
 async def agree(_: Plan) -> bool:
@@ -58,6 +64,8 @@ class Options:
     reconfirm: Reconfirm = decline
     # Stores the approved plan.
     keep: Keep = _forget
+    # Called before each change, and before a stage stores what it concluded.
+    fence: Check = unfenced
 
 
 @dataclass
@@ -193,6 +201,7 @@ class _Executor:
         self.emit(StepStarted(stage.name, "verify"))
         seen = Seen(plan.facts, tuple(done))
         await self.interruption.step(stage.verify(seen), atomic=False)
+        await self.options.fence()
         await self.interruption.step(stage.conclude(seen), atomic=True)
 
     async def _again(self, stage: AnyStage) -> StagePlan:
@@ -248,6 +257,7 @@ class _Executor:
 
     async def _apply(self, stage: AnyStage, change: Change) -> None:
         self.interruption.check()
+        await self.options.fence()
         self.progress.dirty = True
         started = time.monotonic()
         about = (stage.name, change.action, change.target, change.node)

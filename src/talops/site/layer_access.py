@@ -93,7 +93,22 @@ def layer_engine(program: Path, layer: Layer, every: Mapping[str, str], emit: Em
 
 
 def variables(site: Site, layer: Layer) -> dict[str, str]:
-    return layer_variables(site.cluster, layer.name, site.credentials, site.root, site.environment)
+    found = layer_variables(site.cluster, layer.name, site.credentials, site.root, site.environment)
+    return _fenced(found, site.fence.token)
+
+
+def _fenced(variables: dict[str, str], token: str) -> dict[str, str]:
+    """The state server refuses writes of a run that lost its lock, also of an OpenTofu that goes on
+    alone.
+    """
+    if not token or "TF_HTTP_ADDRESS" not in variables:
+        return variables
+    addresses = ("TF_HTTP_ADDRESS", "TF_HTTP_LOCK_ADDRESS")
+    return variables | {
+        name: f"{variables[name]}?run={token}"
+        for name in addresses
+        if name in variables and "?" not in variables[name]
+    }
 
 
 def engine(site: Site, layer: Layer, emit: Emit) -> Engine:
@@ -141,11 +156,13 @@ def _init_fingerprint(running: Engine, given: Mapping[str, str]) -> str:
         file = running.layer.path / name
         digest.update(file.read_bytes() if file.exists() else b"-")
     for name in (provider.SETTINGS, provider.MIRROR, "TF_HTTP_ADDRESS", "AWS_ENDPOINT_URL_S3"):
-        digest.update(given.get(name, "").encode())
+        # Without the token of a run, which changes each time.
+        digest.update(given.get(name, "").partition("?run=")[0].encode())
     return digest.hexdigest() + "\n"
 
 
 def applier(site: Site, layer: Layer, running: Engine, options: ApplyOptions) -> Applier:
+    options = replace(options, fence=site.fence.check)
     return layer_applier(site.root, running, variables(site, layer), options, site.cluster)
 
 

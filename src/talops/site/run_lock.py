@@ -7,16 +7,30 @@ import json
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from talops.errors import DeniedError
+from talops.errors import DeniedError, TalopsError
 from talops.pipeline.lock import Holder
 from talops.statestore.backends.locks import NotOfferedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from talops.statestore.backends.locks import NamedLocks
 
 SUFFIX = ".run"
+# Seconds without a renewal after which another run may take over.
+LEASE = 60.0
+LEASE_VARIABLE = "TALOPS_RUN_LEASE"
+
+
+def lease_of(environment: Mapping[str, str]) -> float:
+    text = environment.get(LEASE_VARIABLE, "")
+    try:
+        return float(text) if text else LEASE
+    except ValueError as error:
+        raise TalopsError(
+            f"{LEASE_VARIABLE} is not a number of seconds: {text!r}",
+            hint=f"the default is {LEASE:.0f}",
+        ) from error
 
 
 def lock_name(cluster: str) -> str:
@@ -27,14 +41,34 @@ def lock_name(cluster: str) -> str:
 class RunLock:
     """A `SharedLock`; `note` receives a warning if the server does not support locks."""
 
-    def __init__(self, cluster: str, locks: NamedLocks, note: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        cluster: str,
+        locks: NamedLocks,
+        note: Callable[[str], None],
+        lease: float = LEASE,
+    ) -> None:
         self._name = lock_name(cluster)
         self._locks = locks
         self._note = note
+        self._wanted = lease
+
+    @property
+    def lease(self) -> float:
+        return self._locks.lease
+
+    def token(self, holder: Holder) -> str:
+        return f"{self._name}:{identity(holder)}" if self._locks.fences else ""
+
+    async def renew(self, holder: Holder) -> bool:
+        return await self._locks.renew(self._name, self._document(holder))
+
+    def _document(self, holder: Holder) -> dict[str, Any]:
+        return {**document(holder), "Lease": self._wanted}
 
     async def acquire(self, holder: Holder) -> Holder | None:
         try:
-            found = await self._locks.acquire(self._name, document(holder))
+            found = await self._locks.acquire(self._name, self._document(holder))
         except NotOfferedError:
             self._note(
                 f"{self._locks.place} does not support run locks: runs on other machines are "
@@ -56,9 +90,15 @@ class RunLock:
         await self._locks.release(self._name, identity(holder))
 
     def way_out(self, holder: Holder) -> str:
+        release = f"talops state unlock {self._name} --id {identity(holder)}"
+        if self.lease:
+            return (
+                f"wait for it to finish; if it was killed, its lock ends {self.lease:.0f} seconds "
+                f"after its last renewal, or release the lock: {release}"
+            )
         return (
             f"wait for it to finish; if it was killed, run talops on {holder.host} again, or "
-            f"release the lock: talops state unlock {self._name} --id {identity(holder)}"
+            f"release the lock: {release}"
         )
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from talops.pipeline.lease import Fence
 from talops.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Site(ClosedSite):
     nodes: re.Pattern[str] = field(default_factory=lambda: re.compile(""))
     # Masks all output of this site: events, records, findings.
     redact: Redactor = field(default_factory=Redactor, compare=False)
+    # Closed when the run on this site loses its lock.
+    fence: Fence = field(default_factory=Fence, compare=False)
 
     def __post_init__(self) -> None:
         self.redact.learn(*self.credentials.values())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import getpass
 import socket
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from talops.approval import Impact
 from talops.errors import TalopsError
+from talops.pipeline.history import list_runs
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import layers
 from talops.site import layer_access as access
@@ -17,15 +19,17 @@ from talops.site.state.copies import copies_around
 from talops.statestore.documents import header_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from talops.layer import Layer
+    from talops.pipeline.history import PastRun
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
     from talops.statestore.backends.interface import StateBackend
     from talops.tofu.engine import Engine
 
 ERRORED = "errored.tfstate"
+SECOND = timedelta(seconds=1)
 PUSH, REMOVE, UNLOCK = "push", "remove", "unlock"
 
 
@@ -36,10 +40,14 @@ class Facts:
     errored: tuple[Path, ...] = ()
     plans: tuple[Path, ...] = ()
     locks: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    # Layers in whose directory a program still runs: their locks are in use.
+    # Layers in whose directory a program still runs, in any clone: their locks are in use.
     busy: frozenset[str] = frozenset()
-    # The name under which this talops holds locks.
+    # The name under which this user holds locks on this machine, also from another clone.
     me: str = ""
+    # The id of the run lock that this run holds; "" if the server does not bind locks to runs.
+    run: str = ""
+    # When runs of this directory began and ended.
+    runs: tuple[tuple[datetime, datetime], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,8 +94,10 @@ class Salvage(Stage[Facts, SalvageChange]):
             ),
             plans=tuple(sorted((self._site.root / access.HOME).glob("*.tfplan"))),
             locks=tuple((name, states[name]) for name, _ in known if name in states),
-            busy=frozenset(name for name, layer in known if _at_work(layer.path)),
+            busy=frozenset(name for name, layer in known if _at_work(layer.directory)),
             me=f"{getpass.getuser()}@{socket.gethostname()}",
+            run=self._site.fence.token.partition(":")[2],
+            runs=tuple(_times(list_runs(self._site.root / ".talops"))),
         )
 
     def plan(self, facts: Facts) -> list[SalvageChange]:
@@ -168,15 +178,40 @@ class Salvage(Stage[Facts, SalvageChange]):
 
 
 def is_left_over(name: str, lock: Mapping[str, Any], facts: Facts) -> bool:
-    """Held by this user on this machine, and no program runs in the layer any more."""
-    return lock.get("Who") == facts.me and name not in facts.busy
+    """Taken by a run that has ended, and no program works in the layer any more.
+
+    A lock that names its run is left over if that run does not hold the run lock, because this run
+    does. Otherwise it must be from a run of this directory: its user may work in another clone.
+    """
+    if name in facts.busy:
+        return False
+    if run := lock.get("Run"):
+        return bool(facts.run) and run != facts.run
+    if lock.get("Who") != facts.me:
+        return False
+    try:
+        created = datetime.fromisoformat(str(lock.get("Created")))
+    except ValueError:
+        return False
+    return any(begin <= created <= end for begin, end in facts.runs)
 
 
-def _at_work(directory: Path) -> bool:
-    """Whether a program runs in this directory, such as an OpenTofu that outlived its talops."""
+def _times(runs: Sequence[PastRun]) -> Iterator[tuple[datetime, datetime]]:
+    """From newest to oldest. A killed run lasted at most until the next one began."""
+    later = datetime.now(UTC)
+    for run in runs:
+        begin = datetime.fromisoformat(run.info.started)
+        end = datetime.fromisoformat(run.ended) + SECOND if run.ended else later
+        if run.status != "running":
+            yield begin, end
+        later = begin
+
+
+def _at_work(directory: str) -> bool:
+    """Whether a program runs in this layer of any clone, such as an OpenTofu without talops."""
     for link in Path("/proc").glob("[0-9]*/cwd"):
         try:
-            if link.resolve() == directory.resolve():
+            if str(link.resolve()).endswith(f"/{directory}"):
                 return True
         except OSError:  # the process ended, or belongs to another user
             continue

@@ -147,6 +147,7 @@ class Applier:
         for change in lost:
             if change.address in found:
                 self._created.write([change.address], ADOPTED)
+                await self._options.fence()
                 await self._engine.import_resource(change.address, found[change.address])
         return bool(found)
 
@@ -207,6 +208,7 @@ class Applier:
         attempt = 0
         while True:
             await self._permit(*judged)
+            await self._options.fence()
             try:
                 count = parallelism(judged[1], self._options.parallelism)
                 await self._engine.apply(saved, parallelism=count, extra=self._options.extra)

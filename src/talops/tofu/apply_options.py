@@ -61,6 +61,10 @@ async def _unproven(_: Sequence[Change]) -> None:
     """Without an access to Proxmox, the provider cannot destroy anything either."""
 
 
+async def unfenced() -> None:
+    """Without a shared lock, no other run can take over."""
+
+
 async def no_wait(_: Batch) -> None:
     """Before the first cluster exists, nothing has to be healthy."""
 
@@ -78,6 +82,8 @@ class ApplyOptions:
     occupied: Occupied = _none_lost
     identify: Identify = _unproven
     guard: Guard = field(default_factory=NoGuard)
+    # Raises if this run lost its lock to another one; asked right before each apply.
+    fence: Callable[[], Awaitable[None]] = unfenced
     parallelism: int | None = None
     extra: tuple[str, ...] = ()
     # A later plan of this apply uses the same options: destroy, and these targets only.
