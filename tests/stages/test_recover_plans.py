@@ -14,6 +14,7 @@ from talops.adoption import completing
 from talops.adoption.claims import Claim, claim_images, claim_vms, wishes
 from talops.errors import ConflictError, TalopsError
 from talops.inventory.load import load
+from talops.pipeline.lease import Fence
 from talops.proxmox.facts import Guest
 from talops.site.founding.evidence import Evidence
 from talops.site.host_wanted import wanted
@@ -42,6 +43,7 @@ def site(root: Path) -> Any:
     class Site:
         cluster = CLUSTER
         limits = Limits()
+        fence = Fence()
 
     found = Site()
     found.root = root  # type: ignore[attr-defined]

@@ -94,6 +94,7 @@ class Roller:
         lock = self._planes if turn.node.controller else self._workers
         async with lock:
             self._check()
+            await self._site.fence.check()
             try:
                 await self._steps(turn)
             except TalopsError as error:

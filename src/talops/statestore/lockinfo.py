@@ -28,7 +28,7 @@ class UnlockRequest:
     forced: bool
 
 
-def parse_lock(body: bytes) -> Lock:
+def parse_lock(body: bytes, owner: str = "") -> Lock:
     document = _document(body)
     lock_id = _lock_id(document)
     if not lock_id:
@@ -36,7 +36,7 @@ def parse_lock(body: bytes) -> Lock:
             'a lock requires a LockInfo document with a non-empty "ID"',
             hint="tofu and terraform send one automatically",
         )
-    return Lock(lock_id, body, lease=_lease(document))
+    return Lock(lock_id, body, owner, lease=_lease(document))
 
 
 def lock_info(lock_id: str, who: str, operation: str) -> bytes:

@@ -208,6 +208,11 @@ class AuditEntry:
     state: str
     detail: str = ""
 
+    @property
+    def row(self) -> tuple[float, str, str, str, str, str]:
+        """All fields, without copies."""
+        return self.at, self.who, self.origin, self.action, self.state, self.detail
+
 
 @dataclass(frozen=True, slots=True)
 class Retention:

@@ -5,15 +5,23 @@ PostgreSQL decides in its own statement; shared tests check it against the same 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from talops.statestore.model import Draft, Head, Lock, Outcome, OutcomeKind, Retention, Version
+from talops.statestore.model import (
+    AuditEntry,
+    Draft,
+    Head,
+    Lock,
+    Outcome,
+    OutcomeKind,
+    Retention,
+    Version,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.statestore.model import AuditEntry, Fence
+    from talops.statestore.model import Fence
 
 # Clients retry for about a minute; sixteen later holders within that time are impossible.
 REMEMBERED_RELEASES = 16
@@ -47,7 +55,8 @@ def hold(head: Head, wanted: Lock, now: float) -> Head:
     if before is not None and before.id != wanted.id:
         released = release(released, before.id)
     expires = now + wanted.lease if wanted.lease else 0.0
-    return replace(head, lock=replace(wanted, expires=expires), released=released)
+    held = Lock(wanted.id, wanted.info, wanted.owner, expires)
+    return Head(held, released, head.number, head.current)
 
 
 def unlock(head: Head, lock_id: str | None, by: str | None = None) -> Outcome:
@@ -97,17 +106,19 @@ def is_fenced(fence: Fence | None, guard: Head) -> bool:
 
 def locking(entry: AuditEntry, wanted: Lock, before: Lock | None) -> AuditEntry:
     """The audit entry of a granted lock."""
-    if before is None:
-        return replace(entry, detail=f"lock {wanted.id}")
-    detail = f"lock {wanted.id}; lock {before.id} of {before.owner or 'unknown user'} had expired"
-    return replace(entry, action="takeover", detail=detail)
+    action, detail = entry.action, f"lock {wanted.id}"
+    if before is not None:
+        action = "takeover"
+        detail += f"; lock {before.id} of {before.owner or 'unknown user'} had expired"
+    return AuditEntry(entry.at, entry.who, entry.origin, action, entry.state, detail)
 
 
 def unlocking(entry: AuditEntry, held: Lock) -> AuditEntry:
     """The audit entry of a removed lock; a lock of another user is always removed by force."""
-    if held.owner in {"", entry.who}:
-        return replace(entry, detail=f"lock {held.id}")
-    return replace(entry, action="force-unlock", detail=f"lock {held.id} of {held.owner}")
+    action, detail = entry.action, f"lock {held.id}"
+    if held.owner and held.owner != entry.who:
+        action, detail = "force-unlock", f"{detail} of {held.owner}"
+    return AuditEntry(entry.at, entry.who, entry.origin, action, entry.state, detail)
 
 
 def delete(head: Head) -> Outcome:

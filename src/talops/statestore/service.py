@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.statestore.exchange import JSON_TYPE, Response, document_response, refusal
@@ -136,8 +136,7 @@ class Service:
 
     async def lock(self, call: Call, request: Request) -> Response:
         fence = parse_fence(request.query("run"), call.state)
-        wanted = of_run(parse_lock(await _small_body(request)), fence)
-        wanted = replace(wanted, owner=call.who)
+        wanted = of_run(parse_lock(await _small_body(request), call.who), fence)
         entry = AuditEntry(self._clock(), call.who, call.origin, "lock", call.state)
         outcome = await self._store.lock(call.state, wanted, entry, fence)
         if outcome.accepted:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from pydantic_core import to_json
 
 from talops.errors import TalopsError
 from talops.statestore.model import AuditEntry
@@ -63,7 +65,7 @@ class Block:
 
 def link(last: Mark, entries: Sequence[AuditEntry], signer: Signer | None) -> Block:
     """The next block."""
-    content = json.dumps([astuple(entry) for entry in entries], separators=(",", ":"))
+    content = to_json([entry.row for entry in entries]).decode()
     number = last.number + 1
     found = digest(number, last.hash, content)
     signature = signer.sign(found.encode()) if signer else ""

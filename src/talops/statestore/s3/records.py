@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
@@ -58,7 +58,7 @@ class Records:
     def waiting(self, entries: Iterable[AuditEntry]) -> tuple[AuditEntry, ...]:
         """Without those that the chain contains."""
         self.journal.require()
-        return tuple(entry for entry in entries if astuple(entry) not in self._moved)
+        return tuple(entry for entry in entries if entry.row not in self._moved)
 
     def add(self, entries: Iterable[AuditEntry]) -> None:
         """They are in a head object now."""
@@ -153,7 +153,7 @@ class Records:
 
     def _remember(self, entries: Iterable[AuditEntry]) -> None:
         for entry in entries:
-            self._moved[astuple(entry)] = None
+            self._moved[entry.row] = None
         while len(self._moved) > _REMEMBERED:
             self._moved.popitem(last=False)
 
