@@ -66,6 +66,7 @@ async def main(url: str, who: str, lease: float, count: int) -> int:
                 if "another run is in progress" in error.what:  # asks until the lease ends
                     await asyncio.sleep(0.02)
                     continue
+                sys.stderr.write(f"{error}\n")
                 return 6
             return 0
     finally:
