@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SRC = Path(__file__).parent.parent / "src" / "talops"
 FOUNDATION = {
     "approval",
+    "environment",
     "errors",
     "events",
     "waiting",
@@ -23,7 +24,11 @@ FOUNDATION = {
     "guard",
     "files",
     "generated",
+    "gitcommand",
+    "inside",
+    "journal",
     "layer",
+    "origin",
     "plural",
     "problems",
     "talosconfig",
@@ -38,7 +43,9 @@ WIRE = {"talos.wire"}
 ALLOWED: dict[str, set[str]] = {
     **{room: set() for room in FOUNDATION | HELPERS},
     "files": {"errors", "guard"},
-    "generated": {"errors", "files"},
+    "generated": {"errors", "inside", "journal"},
+    "inside": {"errors", "files"},
+    "journal": {"errors", "files", "inside", "origin"},
     "talosconfig": {"redaction"},
     "waiting": {"errors"},
     "inventory": FOUNDATION,
@@ -322,6 +329,8 @@ LOADERS = {
     "inventory/source.py": {"is_file", "read_bytes", "resolve", "stat"},
     # Whether a patch exists, and inside the directory of the inventory.
     "inventory/patches.py": {"is_file", "resolve"},
+    # Whether a file that cluster.yaml names is inside the directory of the inventory.
+    "inventory/named_files.py": {"resolve"},
     # Secrets are allowed in a file that git ignores, and only git can say that.
     "inventory/gitignore.py": {"subprocess"},
     # The provider wants the absolute name of a CA file.
@@ -350,6 +359,9 @@ def test_the_foundation_touches_little() -> None:
         "files",
         "generated",
         "guard",
+        "inside",
+        "journal",
+        "origin",
         "waiting",
     }
     assert foundation()["waiting"] == {"asyncio"}

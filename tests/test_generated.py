@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from tests.unprivileged import open_directory, unprivileged
 
-from talops import generated
 from talops.errors import TalopsError
-from talops.generated import Action, apply, changes, is_ours, recover, stamped
+from talops.generated import Action, apply, changes, is_ours, stamped
+from talops.journal import STAGING, finish
 
 __all__ = ["open_directory"]
 
@@ -156,7 +156,7 @@ def test_killed_run_leaves_the_old_tree_or_the_new_one(step: int, tmp_path: Path
         cwd=Path(__file__).parent,
     )
     assert done.returncode in {0, -signal.SIGKILL}
-    recover(tmp_path)
+    finish(tmp_path)
     assert snapshot(tmp_path) in (before, after)
     put(tmp_path, new)
     assert snapshot(tmp_path) == after
@@ -194,7 +194,7 @@ _KILLED = textwrap.dedent(
 
 
 def test_journal_of_another_time_is_finished(tmp_path: Path) -> None:
-    """`recover` says whether there was something to do."""
+    """`finish` says whether there was something to do."""
     put(tmp_path, {"infra/a.tf": "a\n"})
-    assert not recover(tmp_path)
-    assert not (tmp_path / generated._STAGING).exists()
+    assert not finish(tmp_path)
+    assert not (tmp_path / STAGING).exists()

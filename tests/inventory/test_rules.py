@@ -24,6 +24,7 @@ proxmox_node: pve
 """
 NODES = "nodes:\n  - name: cp-1\n    address: 10.0.0.11\n    controller: true\n"
 # These need a file system, not a text: test_source.py has them.
+OTHERS = ("plain-credential", "patch-file", "named-file", "control-character")
 BY_FILE_SYSTEM = {"missing-file", "unreadable", "outside-tree", "too-large", "encoding"}
 
 
@@ -56,7 +57,7 @@ def known_rules() -> set[str]:
     refused = set(re.findall(r'refuse\(\s*"([a-z-]+)"', Path(fields.__file__).read_text("utf-8")))
     parsed = {"unknown-key", "foreign-keys", "type", "missing-key", "duplicate-key"}
     own = {name for name, _, _ in all_rules()}
-    return own | refused | parsed | _WHOLE_FILE | {"plain-credential", "patch-file"}
+    return own | refused | parsed | _WHOLE_FILE | {*OTHERS}
 
 
 def test_every_rule_has_both_kinds_of_cases() -> None:

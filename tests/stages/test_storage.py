@@ -161,7 +161,8 @@ async def nas(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[N
 def at(nas: Nas, folder: Path, *, key: int = 0, pool: str = "tank", quota: int = 20) -> Site:
     (folder / "site").mkdir(exist_ok=True)
     text = LISTED.replace("https://nas.example", nas.url).replace("pool: tank", f"pool: {pool}")
-    text = text.replace("quota: 20", f"quota: {quota}") + f"  ca_file: {nas.ca_file}\n"
+    text = text.replace("quota: 20", f"quota: {quota}") + "  ca_file: nas-ca.pem\n"
+    (folder / "site/nas-ca.pem").write_bytes(Path(nas.ca_file).read_bytes())
     site = site_of(folder / "site", text)
     return replace(site, credentials={"truenas_api_key": Secret(nas.service.keys[key].key)})
 

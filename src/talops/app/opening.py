@@ -43,6 +43,13 @@ class Keys:
     in_environment: bool
 
 
+def check_directory(root: Path) -> None:
+    """Refuse a repository that could make talops act outside of it."""
+    from talops.site.checkout import refuse_foreign
+
+    refuse_foreign(root)
+
+
 def read_inventory(directory: Path) -> Cluster:
     from talops.inventory.load import load
     from talops.inventory.problems import errors
@@ -72,6 +79,7 @@ def flux_folder_of(root: Path) -> str:
 def closed_site(directory: Path, environment: Mapping[str, str]) -> ClosedSite:
     """What the inventory alone says; no program is started."""
     root = directory.resolve()
+    check_directory(root)
     return ClosedSite(read_inventory(root), root, environment, {})
 
 

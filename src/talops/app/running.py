@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.site.checkout import mark
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -40,6 +41,7 @@ async def execute(
 
     seen = _Listener(face)
     options = replace(run.options, confirm=confirm, reconfirm=reconfirm, asks=not run.consent.given)
+    mark(site.root)
     async with _shared(site, face) as shared:
         asking = replace(run, shared=shared, options=options)
         result = await run_recorded(asking, view=seen, interruption=interruption)

@@ -40,11 +40,12 @@ def configure(
     output: Output = Format.TEXT,
 ) -> None:
     """Render the OpenTofu files from the inventory and initialise the layers."""
-    from talops import generated
+    from talops import generated, journal
     from talops.app.configuring import planned_files, refuse_orphans
 
     assert directory is not None
-    generated.recover(directory)
+    if not check:
+        journal.finish(directory)
     planned = planned_files(_cluster(directory), directory)
     _refuse_edited(planned, force=force)
     refuse_orphans(directory, planned)

@@ -18,7 +18,13 @@ class Format(StrEnum):
 
 
 def _directory(ctx: typer.Context, value: Path | None) -> Path:
-    return value or ctx.find_root().obj or Path.cwd()
+    """Every command with a directory refuses one that leads outside of itself."""
+    from talops.app.opening import check_directory
+
+    chosen: Path = value or ctx.find_root().obj or Path.cwd()
+    if not ctx.resilient_parsing:
+        check_directory(chosen)
+    return chosen
 
 
 Directory = Annotated[

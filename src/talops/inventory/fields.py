@@ -13,6 +13,7 @@ from talops.redaction import Redactor
 
 VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(-(?:alpha|beta|rc)\.\d+)?")
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+HOST_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 FINGERPRINT = re.compile(r"[A-Za-z0-9+/]{43}=")
@@ -285,11 +286,31 @@ def _sha256(value: Any) -> str:
     return text
 
 
-def _plain(value: Any) -> str:
+def _prose(value: Any) -> str:
     return _text(value, "a string")
 
 
+def _plain(value: Any) -> str:
+    text = _prose(value)
+    if "\n" in text:
+        raise refuse("one-line", "this has more than one line", "write it on one line")
+    return text
+
+
+def _host_name(value: Any) -> str:
+    text = _text(value, "pve")
+    if not HOST_NAME.fullmatch(text):
+        raise refuse(
+            "host-name",
+            f"{text!r} is not the name of a Proxmox node",
+            "use a-z, A-Z, 0-9 and '-', as `pvesh get /nodes` lists it",
+        )
+    return text
+
+
 Text = Annotated[str, BeforeValidator(_plain, json_schema_input_type=str)]
+Prose = Annotated[str, BeforeValidator(_prose, json_schema_input_type=str)]
+HostName = Annotated[str, BeforeValidator(_host_name, json_schema_input_type=str)]
 Address = Annotated[IPv4Address, BeforeValidator(_address, json_schema_input_type=str)]
 Network = Annotated[IPv4Network, BeforeValidator(_network, json_schema_input_type=str)]
 Version = Annotated[str, BeforeValidator(_version, json_schema_input_type=str)]

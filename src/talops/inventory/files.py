@@ -13,12 +13,14 @@ from talops.inventory.fields import (
     Fingerprint,
     Gibibytes,
     Gpu,
+    HostName,
     Mac,
     Mebibytes,
     Mtu,
     Network,
     Schematic,
     Seconds,
+    StorageName,
     Taint,
     Text,
     Url,
@@ -98,11 +100,13 @@ class ClusterFile(Section):
         None, description="Charts and manifests by name that replace the pinned ones."
     )
     proxmox_api_url: Url | None = Field(None, description="Proxmox API, https://host:8006.")
-    proxmox_node: Text | None = Field(None, description="Proxmox node for the VMs.")
+    proxmox_node: HostName | None = Field(None, description="Proxmox node for the VMs.")
     proxmox_insecure: bool | None = Field(None, description="Do not verify the certificate.")
     proxmox_ca_file: Text | None = Field(None, description="CA of the Proxmox certificate.")
-    proxmox_iso_storage: Text | None = Field(None, description="Storage for ISOs (default: local).")
-    proxmox_disk_storage: Text | None = Field(
+    proxmox_iso_storage: StorageName | None = Field(
+        None, description="Storage for ISOs (default: local)."
+    )
+    proxmox_disk_storage: StorageName | None = Field(
         None, description="Storage for disks (default: local-lvm)."
     )
     proxmox_vm_defaults: VmSize | None = Field(None, description="Size of every VM.")
@@ -172,7 +176,7 @@ class NodeFile(Section):
         "not a stolen machine).",
     )
     kernel_modules: list[Text] | None = Field(None, description="Kernel modules to load.")
-    host: Text | None = Field(None, description="Proxmox node; default: proxmox_node.")
+    host: HostName | None = Field(None, description="Proxmox node; default: proxmox_node.")
     pool: Text | None = Field(None, description="Proxmox pool.")
     gpus: list[Gpu] | None = Field(None, description="PCI addresses or mapping names.")
     labels: dict[str, Text] | None = Field(None, description="Kubernetes labels.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
+from talops.gitcommand import git
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -13,7 +15,7 @@ def ignored_by_git(directory: Path, name: str) -> bool:
     """Also false without git: then nothing keeps the file out of a commit."""
     try:
         done = subprocess.run(
-            ["git", "-C", str(directory), "check-ignore", "--quiet", "--", name],  # noqa: S607  (git comes from PATH by design)
+            git("-C", str(directory), "check-ignore", "--quiet", "--", name),
             capture_output=True,
             check=False,
             timeout=10,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from talops.errors import InventoryError
 from talops.inventory.credentials import credential_problems
 from talops.inventory.locate import Locator
+from talops.inventory.named_files import named_file_problems
 from talops.inventory.parse import parse
 from talops.inventory.patches import patch_problems
 from talops.inventory.problems import errors, in_order
@@ -53,6 +54,7 @@ def load(directory: Path) -> Loaded:
     problems += broken_rules(inventory)
     problems += credential_problems(cluster_document, directory)
     problems += patch_problems(inventory, directory)
+    problems += named_file_problems(inventory, directory)
     cluster = None if errors(problems) else resolve(inventory)
     return Loaded(cluster, tuple(in_order(problems)))
 

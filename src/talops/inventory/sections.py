@@ -14,10 +14,12 @@ from talops.inventory.fields import (
     Gibibytes,
     GitUrl,
     Gpu,
+    HostName,
     Mac,
     Mebibytes,
     Mtu,
     PoolName,
+    Prose,
     RoleName,
     Seconds,
     Sha256,
@@ -112,7 +114,7 @@ class Bridge(Section):
     address: Text | None = Field(None, description="Address with prefix length, if any.")
     gateway: Address | None = Field(None, description="Default gateway, if any.")
     mtu: Mtu | None = Field(None, description="MTU.")
-    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+    comment: Prose | None = Field(None, description="Comment shown in Proxmox.")
 
 
 class Vlan(Section):
@@ -121,11 +123,11 @@ class Vlan(Section):
     vlan: VlanTag | None = Field(None, description="Tag, if not part of the name.")
     address: Text | None = Field(None, description="Address with prefix length, if any.")
     mtu: Mtu | None = Field(None, description="MTU.")
-    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+    comment: Prose | None = Field(None, description="Comment shown in Proxmox.")
 
 
 class HypervisorNode(Section):
-    name: Text = Field(description="Name of the Proxmox node.")
+    name: HostName = Field(description="Name of the Proxmox node.")
     bridges: list[Bridge] = Field(default_factory=list, description="Bridges to manage.")
     vlans: list[Vlan] = Field(default_factory=list, description="VLAN interfaces to manage.")
 
@@ -136,7 +138,7 @@ class Storage(Section):
     content: list[Literal["images", "rootdir", "iso", "vztmpl", "backup", "snippets", "import"]] = (
         Field(description="Allowed content types.")
     )
-    nodes: list[Text] = Field(default_factory=list, description="Proxmox nodes; empty = all.")
+    nodes: list[HostName] = Field(default_factory=list, description="Proxmox nodes; empty = all.")
     path: Text | None = Field(None, description="dir: path on the host.")
     volume_group: Text | None = Field(None, description="lvm, lvmthin: volume group.")
     thin_pool: Text | None = Field(None, description="lvmthin: thin pool.")
@@ -153,14 +155,14 @@ class Role(Section):
 
 class User(Section):
     name: UserName = Field(description="User with realm, like talops@pve.")
-    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+    comment: Prose | None = Field(None, description="Comment shown in Proxmox.")
 
 
 class Token(Section):
     user: Text = Field(description="User that the token belongs to.")
     name: TokenName = Field(description="Token id: at least two characters.")
     privilege_separation: bool = Field(True, description="The token has its own permissions.")
-    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+    comment: Prose | None = Field(None, description="Comment shown in Proxmox.")
 
 
 class Acl(Section):
@@ -172,7 +174,7 @@ class Acl(Section):
 
 
 class PciDevice(Section):
-    node: Text = Field(description="Proxmox node.")
+    node: HostName = Field(description="Proxmox node.")
     path: Gpu = Field(description="PCI address, like 0000:01:00.0.")
     id: Text = Field(description="vendor:device, like 10de:2204.")
     iommu_group: Annotated[int, Field(ge=0)] | None = Field(None, description="IOMMU group.")
@@ -184,13 +186,13 @@ class PciDevice(Section):
 
 class PciMapping(Section):
     name: Text = Field(description="Name that a node's `gpus` uses.")
-    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+    comment: Prose | None = Field(None, description="Comment shown in Proxmox.")
     devices: list[PciDevice] = Field(description="One entry per host that has the device.")
 
 
 class Pool(Section):
     name: PoolName = Field(description="Pool id.")
-    comment: Text | None = Field(None, description="Comment shown in Proxmox.")
+    comment: Prose | None = Field(None, description="Comment shown in Proxmox.")
 
 
 class Hypervisors(Section):
@@ -210,14 +212,16 @@ class LegacyVm(Section):
     """Layer 03: a VM outside the cluster, with its own state."""
 
     name: DnsLabel = Field(description="Name of the VM.")
-    host: Text | None = Field(None, description="Proxmox node; default: proxmox_node.")
+    host: HostName | None = Field(None, description="Proxmox node; default: proxmox_node.")
     vm_id: VmId | None = Field(None, description="VMID.")
-    description: Text = Field("", description="Description shown in Proxmox.")
+    description: Prose = Field("", description="Description shown in Proxmox.")
     cores: Count = Field(2, description="Cores per socket.")
     sockets: Count = Field(1, description="CPU sockets.")
     memory: Mebibytes = Field(2048, description="Memory in MiB.")
     disk_size: Gibibytes = Field(32, description="Disk in GiB.")
-    disk_storage: Text | None = Field(None, description="Storage; default: proxmox_disk_storage.")
+    disk_storage: StorageName | None = Field(
+        None, description="Storage; default: proxmox_disk_storage."
+    )
     bios: Literal["ovmf", "seabios"] = Field("ovmf", description="Firmware.")
     os_type: Literal["l26", "l24", "win10", "win11", "other"] = Field("l26", description="OS type.")
     mac_addr: Mac | None = Field(None, description="MAC address.")

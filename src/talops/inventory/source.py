@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from talops.problems import FileProblem, Position
@@ -29,8 +30,19 @@ MAX_DEPTH = 60
 
 Loc = tuple[str | int, ...]
 
+# No number of an inventory has more; longer ones take ages to convert.
+MAX_DIGITS = 40
+
 _CORE = "tag:yaml.org,2002:"
 _INT = re.compile(r"[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)")
+
+
+# A block collection within another one starts further right.
+_FAR_RIGHT = re.compile(rf"^[ \t\-?:]{{{MAX_DEPTH},}}", re.MULTILINE)
+# What a terminal obeys, what reorders text, and half characters. Tab and line feed are text.
+_CONTROL = re.compile(
+    r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 @dataclass
@@ -127,14 +139,14 @@ def _decode(raw: bytes, name: str) -> str:
 
 
 def _compose(text: str, name: str) -> Any:
-    if (deepest := _deepest_flow(text)) is not None:
-        raise _problem(
-            "too-deep",
-            Position(name, *deepest),
-            f"brackets are nested more than {MAX_DEPTH} levels deep",
-            "an inventory needs at most four levels",
-        )
     try:
+        if (deepest := _deepest_flow(text) or _deepest_block(text)) is not None:
+            raise _problem(
+                "too-deep",
+                Position(name, *deepest),
+                f"lists and mappings are nested more than {MAX_DEPTH} levels deep",
+                "an inventory needs at most four levels",
+            )
         return _parse(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -188,30 +200,48 @@ def _deepest_flow(text: str) -> tuple[int, int] | None:
     return None
 
 
+def _deepest_block(text: str) -> tuple[int, int] | None:
+    """The position where anything exceeds MAX_DEPTH; most files have no line so far right."""
+    if not _FAR_RIGHT.search(text):
+        return None
+    depth = 0
+    for event in YAML(typ="safe", pure=False).parse(text):
+        depth += isinstance(event, CollectionStartEvent)
+        depth -= isinstance(event, CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            return event.start_mark.line + 1, event.start_mark.column + 1
+    return None
+
+
 class _Builder:
-    """Node tree → values. Aliases are expanded up to a limit."""
+    """Node tree → values. Aliases and merges are expanded up to a limit."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.problems: list[FileProblem] = []
         self._count = 0
+        self._merging = 0
 
     def build(self, node: Any, loc: Loc) -> Any:
-        self._count += 1
         place = self._place(node)
+        self._expand(place, len(loc))
         self.document.values[loc] = place
-        if self._count > MAX_VALUES or len(loc) > MAX_DEPTH:
+        if isinstance(node, MappingNode):
+            return self._mapping(node, loc)
+        if isinstance(node, SequenceNode):
+            return [self.build(item, (*loc, i)) for i, item in enumerate(node.value)]
+        return self._scalar(node, place)
+
+    def _expand(self, place: Position, depth: int) -> None:
+        """Count a value that is read, once more for every alias and every merge."""
+        self._count += 1
+        if self._count > MAX_VALUES or depth + self._merging > MAX_DEPTH:
             raise _problem(
                 "alias-bomb",
                 place,
                 "aliases in this file expand to too many values",
                 "write the values instead of repeating them by *alias",
             )
-        if isinstance(node, MappingNode):
-            return self._mapping(node, loc)
-        if isinstance(node, SequenceNode):
-            return [self.build(item, (*loc, i)) for i, item in enumerate(node.value)]
-        return self._scalar(node, place)
 
     def _place(self, node: Any) -> Position:
         mark = node.start_mark
@@ -223,7 +253,7 @@ class _Builder:
         for key_node, value_node in node.value:
             if isinstance(key_node, ScalarNode) and key_node.tag == _CORE + "merge":
                 for part in self._merge_sources(value_node):
-                    merged = {**self._mapping(part, loc), **merged}
+                    merged = {**self._merged(part, loc), **merged}
                 continue
             if (key := self._key(key_node)) is None:
                 continue
@@ -240,6 +270,14 @@ class _Builder:
             result[key] = self.build(value_node, (*loc, key))
         return {**merged, **result}
 
+    def _merged(self, node: MappingNode, loc: Loc) -> dict[str, Any]:
+        """A mapping may be merged into itself: then this gets deeper until the limit."""
+        self._merging += 1
+        self._expand(self._place(node), len(loc))
+        found = self._mapping(node, loc)
+        self._merging -= 1
+        return found
+
     def _merge_sources(self, node: Any) -> Iterator[MappingNode]:
         parts = node.value if isinstance(node, SequenceNode) else [node]
         for part in parts:
@@ -250,7 +288,7 @@ class _Builder:
 
     def _key(self, node: Any) -> str | None:
         if isinstance(node, ScalarNode) and node.tag == _CORE + "str":
-            return str(node.value)
+            return self._printable(node)
         shown = node.value if isinstance(node, ScalarNode) else "a list or mapping"
         self._add("yaml", node, f"the key {shown} is not a string", "quote it, or remove the line")
         return None
@@ -259,34 +297,47 @@ class _Builder:
         text = str(node.value)
         match node.tag.removeprefix(_CORE):
             case "str" | "timestamp":
-                return text
+                return self._printable(node)
             case "null":
                 return None
             case "bool":
                 return text.lower() == "true"
-            case "int" if _INT.fullmatch(text):
-                return _int(text)
-            case "float":
-                return _float(text)
-        self._add(
-            "yaml",
-            node,
-            f"unknown tag {node.tag.replace(_CORE, '!!')}",
-            "write a plain string, number, true, false, list or mapping",
-        )
+            case "int" | "float" as kind if len(text) <= MAX_DIGITS:
+                if kind == "float":
+                    return _float(text)
+                if _INT.fullmatch(text):
+                    return _int(text)
+        self._add("yaml", node, *_refused(node, text))
         self.document.values.setdefault((), place)
         return None
+
+    def _printable(self, node: ScalarNode) -> str:
+        text = str(node.value)
+        if found := _CONTROL.search(text):
+            what = f"the control character U+{ord(found[0]):04X} in a string"
+            self._add("control-character", node, what, "remove it")
+            return _CONTROL.sub("", text)
+        return text
 
     def _add(self, rule: str, node: Any, what: str, hint: str) -> None:
         self.problems.append(FileProblem(rule, self._place(node), what, hint))
 
 
-def _int(text: str) -> int:
+def _refused(node: Any, text: str) -> tuple[str, str]:
+    if len(text) > MAX_DIGITS and node.tag in {f"{_CORE}int", f"{_CORE}float"}:
+        return f"this number has {len(text)} characters", "quote it if it is a string"
+    shown = node.tag.replace(_CORE, "!!")
+    return f"unknown tag {shown}", "write a plain string, number, true, false, list or mapping"
+
+
+def _int(text: str) -> int | str:
     digits = text.replace("_", "")
-    try:
-        return int(digits, 0)
-    except ValueError:  # "007" is 7 in YAML 1.2
-        return int(digits)
+    for base in (0, 10):  # "007" is 7 in YAML 1.2
+        try:
+            return int(digits, base)
+        except ValueError:
+            continue
+    return text  # "0x_"
 
 
 def _float(text: str) -> float | str:

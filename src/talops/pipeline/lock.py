@@ -14,12 +14,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from talops import inside
 from talops.errors import ConflictError, TalopsError
-from talops.files import PRIVATE, write_atomic
+from talops.files import PRIVATE
 from talops.pipeline.lease import Fence, Lease, LostLockError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
+
+PLACE = ".talops/place"
 
 
 @dataclass(frozen=True)
@@ -101,10 +104,9 @@ class SharedLock(Protocol):
 @contextlib.contextmanager
 def local_lock(path: Path, holder: Holder) -> Iterator[None]:
     """The kernel releases the lock when the process ends, also after kill -9."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parents[1].mkdir(parents=True, exist_ok=True)
     # The file is emptied, never removed: a second process may already have opened it.
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
-    try:
+    with inside.opened(*_split(path), os.O_RDWR | os.O_CREAT, PRIVATE) as descriptor:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -113,8 +115,11 @@ def local_lock(path: Path, holder: Holder) -> Iterator[None]:
         os.pwrite(descriptor, json.dumps(asdict(holder)).encode(), 0)
         yield
         os.ftruncate(descriptor, 0)
-    finally:
-        os.close(descriptor)
+
+
+def _split(path: Path) -> tuple[Path, str]:
+    """The directory of the cluster, and the path below it that a repository may contain."""
+    return path.parents[1], f"{path.parent.name}/{path.name}"
 
 
 @contextlib.asynccontextmanager
@@ -178,16 +183,14 @@ def proof_of(path: Path) -> str:
 
 def _place(directory: Path) -> str:
     """A random id for this directory, created once; empty if it cannot be stored."""
-    file = directory / ".talops" / "place"
     try:
-        return file.read_text(encoding="utf-8").strip()
+        return inside.read(directory, PLACE).decode().strip()
     except FileNotFoundError:
         word = secrets.token_hex(8)
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return ""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(file, word + "\n", mode=PRIVATE)
+        inside.write(directory, PLACE, word + "\n", mode=PRIVATE)
     except (OSError, TalopsError):
         return ""
     return word
@@ -195,7 +198,7 @@ def _place(directory: Path) -> str:
 
 def read_holder(path: Path) -> Holder | None:
     try:
-        return Holder(**json.loads(path.read_bytes()))
+        return Holder(**json.loads(inside.read(*_split(path))))
     except (OSError, ValueError, TypeError):  # being written, or written by another version
         return None
 
@@ -203,15 +206,12 @@ def read_holder(path: Path) -> Holder | None:
 def is_held(path: Path) -> bool:
     """Whether a run is in progress: try the lock without keeping it."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        with inside.opened(*_split(path), os.O_RDONLY) as descriptor:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    finally:
-        os.close(descriptor)
     return False
 
 

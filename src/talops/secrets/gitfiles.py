@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from talops.errors import ToolError
+from talops.gitcommand import git
 
 _NO_REPOSITORY = 128
 # Without Git these are skipped; the private files are those that Git would ignore.
@@ -27,12 +28,13 @@ async def known_files(root: Path) -> list[str]:
 async def staged_files(root: Path) -> dict[str, str]:
     """Path and text of the files that the next commit adds or changes, except binary files."""
     words = ("diff", "--cached", "--name-only", "--diff-filter=ACMR", "--relative", "-z")
-    code, out = await _git(root, *words)
+    code, out = await _git(root, *words, "--no-ext-diff", "--no-textconv")
     if code:
         raise ToolError("not a Git repository", where=str(root), hint="git init")
     texts: dict[str, str] = {}
     for name in _split(out):
-        code, content = await _git(root, "show", f":./{name}")
+        # `git show` would run a program that the repository names to convert the file.
+        code, content = await _git(root, "cat-file", "blob", f":./{name}")
         if not code and b"\0" not in content:
             texts[name] = content.decode(errors="replace")
     return texts
@@ -40,15 +42,22 @@ async def staged_files(root: Path) -> dict[str, str]:
 
 async def hooks_directory(root: Path) -> Path | None:
     """None outside a repository, and if hooks are shared with other repositories."""
-    code, out = await _git(root, "rev-parse", "--git-common-dir", "--git-path", "hooks")
+    words = ("rev-parse", "--git-common-dir", "--git-path", "hooks")
+    code, out = await _git(root, *words, hooks=True)
     if code:
         return None
     own, hooks = (_real(root / line) for line in out.decode().splitlines())
-    return hooks if hooks.is_relative_to(own) else None
+    return hooks if hooks.is_relative_to(own) and _around(root, own) else None
 
 
 def _real(path: Path) -> Path:
     return path.resolve()
+
+
+def _around(root: Path, own: Path) -> bool:
+    """Whether this is the `.git` of the tree itself: its name or its files may point elsewhere."""
+    places = [folder / ".git" for folder in (_real(root), *_real(root).parents)]
+    return own in [place for place in places if place.is_dir() and not place.is_symlink()]
 
 
 def read_text(root: Path, name: str) -> str | None:
@@ -79,12 +88,11 @@ def _split(out: bytes) -> list[str]:
     return [name.decode(errors="surrogateescape") for name in out.split(b"\0") if name]
 
 
-async def _git(root: Path, *words: str) -> tuple[int, bytes]:
+async def _git(root: Path, *words: str, hooks: bool = False) -> tuple[int, bytes]:
     """The environment is inherited: inside a hook Git uses it to pass the index."""
     try:
         process = await asyncio.create_subprocess_exec(
-            "git",
-            *words,
+            *git(*words, hooks=hooks),
             cwd=root,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

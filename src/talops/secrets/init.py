@@ -26,8 +26,19 @@ if TYPE_CHECKING:
     from talops.secrets.sops import Sops
 
 KEY_FILE = "age.key"
-# The last one is the temporary file of a killed write on a file system without O_TMPFILE.
-_IGNORED = (KEY_FILE, "kubeconfig", "talosconfig", f".{KEY_FILE}.*")
+_IGNORED = (
+    f"/{KEY_FILE}",
+    "/kubeconfig",
+    "/talosconfig",
+    # The temporary file of a killed write on a file system without O_TMPFILE.
+    f"/.{KEY_FILE}.*",
+    # States and plans contain credentials.
+    ".talops/",
+    ".terraform/",
+    "*.tfstate",
+    "*.tfstate.*",
+    "*.tfplan",
+)
 
 
 @dataclass(frozen=True)
@@ -135,9 +146,9 @@ def _ignore(root: Path, made: list[str]) -> None:
     file = root / ".gitignore"
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     have = {line.strip().lstrip("/") for line in lines}
-    missing = [name for name in _IGNORED if name not in have]
+    missing = [pattern for pattern in _IGNORED if pattern.lstrip("/") not in have]
     if missing:
-        write_atomic(file, "\n".join([*lines, *(f"/{name}" for name in missing)]) + "\n")
+        write_atomic(file, "\n".join([*lines, *missing]) + "\n")
         made.append(".gitignore")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -83,20 +84,20 @@ class Sops:
         if code:
             raise self._refusal(file, code, err)
 
-    async def edit(self, file: Path, environment: Mapping[str, str]) -> bool:
-        """Open the plain text in the user's editor; False if nothing was changed."""
-        with self._environment(self.keys) as (own, descriptors):
-            process = await asyncio.create_subprocess_exec(
-                str(self.program),
-                "edit",
-                str(file),
-                cwd=self.root,
-                env={**environment, **own, "HOME": environment.get("HOME", _NOWHERE)},
-                pass_fds=descriptors,
-            )
-            code = await process.wait()
+    async def replace_plain(self, file: Path, plain: Path, environment: Mapping[str, str]) -> bool:
+        """Encrypt the text in `plain` into `file`; values that are equal keep their ciphertext.
+
+        For sops this is an edit with `mv` as the editor, which reads no key. If sops refuses the
+        text, it calls the editor again; the second `mv` fails, so sops does not wait for a key.
+        """
+        more = {
+            "TMPDIR": str(plain.parent),
+            "PATH": environment.get("PATH", os.defpath),
+            "SOPS_EDITOR": shlex.join(["mv", "-f", "--", str(plain)]),
+        }
+        code, _, err = await self._run(["edit", str(file)], keys=self.keys, more=more)
         if code not in (0, _UNCHANGED):
-            raise self._refusal(file, code, "")
+            raise self._refusal(file, code, err)
         return code == 0
 
     async def version(self) -> str:
@@ -106,7 +107,12 @@ class Sops:
         return out.split()[1] if len(out.split()) > 1 else out.strip()
 
     async def _run(
-        self, words: Sequence[str], *, stdin: str = "", keys: KeyRing | None = None
+        self,
+        words: Sequence[str],
+        *,
+        stdin: str = "",
+        keys: KeyRing | None = None,
+        more: Mapping[str, str] | None = None,
     ) -> tuple[int, str, str]:
         with self._environment(keys) as (environment, descriptors):
             try:
@@ -114,7 +120,7 @@ class Sops:
                     str(self.program),
                     *words,
                     cwd=self.root,
-                    env=environment,
+                    env={**environment, **(more or {})},
                     pass_fds=descriptors,
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,

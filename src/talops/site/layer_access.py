@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from talops.environment import for_engine
 from talops.errors import TalopsError
 from talops.events import Note
 from talops.files import PRIVATE, write_atomic
@@ -41,10 +42,9 @@ if TYPE_CHECKING:
     from talops.tofu.policy import Policy
 
 HOME = ".talops/infra"
-# Variables of OpenTofu, its backends and the provider whose values must never be shown.
+# Variables of OpenTofu, its backends and providers whose values must never be shown.
 _SECRET = re.compile(
-    r"(TF|AWS|PROXMOX_VE|PG|TALOPS)_.*(PASSWORD|TOKEN|SECRET|PASSPHRASE|ACCESS_KEY|TICKET)\w*",
-    re.IGNORECASE,
+    r"\w*(PASSWORD|TOKEN|SECRET|PASSPHRASE|ACCESS_KEY|API_KEY|TICKET)\w*", re.IGNORECASE
 )
 
 
@@ -87,8 +87,9 @@ def _state_trust(state: State, root: Path) -> dict[str, str]:
 
 def layer_engine(program: Path, layer: Layer, every: Mapping[str, str], emit: Emit) -> Engine:
     """Secret variables are passed separately, so that they are masked in all output."""
-    secret = {name: Secret(value) for name, value in every.items() if _SECRET.fullmatch(name)}
-    plain = {name: value for name, value in every.items() if name not in secret}
+    needed = for_engine(every)
+    secret = {name: Secret(value) for name, value in needed.items() if _SECRET.fullmatch(name)}
+    plain = {name: value for name, value in needed.items() if name not in secret}
     return Engine(program, layer, environment=plain, credentials=secret, emit=emit)
 
 

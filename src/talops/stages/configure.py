@@ -66,7 +66,6 @@ class Configure(Stage[Facts, ConfigureChange]):
 
     async def observe(self) -> Facts:
         root = self._site.root
-        generated.recover(root)
         found = pending_files(self._site.cluster, root)
         has_secrets = await self._secrets.read() is not None
         has_access = has_secrets and await self._access() is None

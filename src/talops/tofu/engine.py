@@ -61,7 +61,7 @@ class Engine:
         self._environment = environment
         self._credentials = dict(credentials or {})
         self._lock = f"-lock-timeout={lock_timeout}"
-        self._redact = _redactor(self._credentials)
+        self._redact = Redactor(self._credentials.values())
 
     def watch(self, listener: Emit) -> None:
         """Send events to `listener`, too."""
@@ -223,12 +223,6 @@ class Engine:
 
     def redact(self, text: str) -> str:
         return self._redact(text)
-
-
-def _redactor(credentials: Mapping[str, Secret]) -> Redactor:
-    """Mask a secret, both plain and as escaped in JSON."""
-    escaped = (Secret(json.dumps(secret.reveal())[1:-1]) for secret in credentials.values())
-    return Redactor([*credentials.values(), *escaped])
 
 
 def _diagnostics(done: process.Finished, engine: Engine) -> list[Diagnostic]:

@@ -9,6 +9,7 @@ import signal
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from talops.environment import without_keys
 from talops.errors import ToolError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ async def start(
     try:
         return await asyncio.create_subprocess_exec(
             *map(str, argv),
-            env=dict(env),
+            env=without_keys(env),
             cwd=cwd,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from talops.environment import for_engine
 from talops.errors import ToolError, UnreachableError
 from talops.files import write_atomic
 from talops.toolchain import mirror, process
@@ -113,7 +114,7 @@ async def download(chain: Toolchain, tool: Tool, into: Path) -> None:
         ]
         try:
             async with asyncio.timeout(DOWNLOAD_SECONDS):
-                environment = {**chain.environment, SETTINGS: str(work / "cli.tfrc")}
+                environment = {**for_engine(chain.environment), SETTINGS: str(work / "cli.tfrc")}
                 await process.run(command, env=environment, cwd=work)
         except TimeoutError as error:
             raise UnreachableError("the download timed out", where=mirror.OPENTOFU) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
     from talops.inventory.model import Node
+    from talops.kube.kubeconfig import Kubeconfig
     from talops.kube.objects import Object
     from talops.machineconfig.secrets.bundle import Bundle
     from talops.site.fleet import Fleet
@@ -81,17 +83,26 @@ class Reach:
     @contextlib.asynccontextmanager
     async def kube(self) -> AsyncIterator[KubeClient]:
         if self._open is None:
-            async with self._client() as kube:
+            async with await self._client() as kube:
                 yield kube
         else:
-            self._kube = self._kube or self._client()
+            self._kube = self._kube or await self._client()
             yield self._kube
 
-    def _client(self) -> KubeClient:
+    async def _client(self) -> KubeClient:
+        """A context of the same name may be that of another cluster: its CA tells."""
         config = load(self.site.kubeconfig, self.site.cluster.name)
         if config is None:
             raise TalopsError(
                 "there is no kubeconfig",
+                where=str(self.site.kubeconfig),
+                hint="talops up --only kubeconfig",
+            )
+        bundle = await self._secrets.read()
+        if bundle and not trusts(config, bundle):
+            raise TalopsError(
+                f"the context {self.site.cluster.name} is that of another cluster: it has another "
+                "CA",
                 where=str(self.site.kubeconfig),
                 hint="talops up --only kubeconfig",
             )
@@ -100,6 +111,13 @@ class Reach:
     async def kube_nodes(self) -> dict[str, Object]:
         async with self.kube() as kube:
             return {node["metadata"]["name"]: node for node in await kube.list_all("v1", "Node")}
+
+
+def trusts(config: Kubeconfig, bundle: Bundle) -> bool:
+    """Whether a kubeconfig is for the cluster of these secrets."""
+    own = base64.b64decode(bundle.k8s.crt).decode().split()
+    given = " ".join((config.ca or "").split())
+    return " ".join(own) in given
 
 
 def errors_of(answers: dict[str, T | TalopsError]) -> dict[str, TalopsError]:

@@ -60,9 +60,18 @@ def edit(
 
     async def work(keys: Keys) -> bool:
         target = keys.sops.root / (file or FILE)
-        return await change(keys.sops, target, os.environ)
+        return await change(keys.sops, target, os.environ, _open_again)
 
     note("changed" if with_keys(directory, work) else "not changed")
+
+
+async def _open_again(wrong: str) -> bool:
+    from talops.cli.terminal import NO, typed
+
+    if not sys.stdin.isatty():
+        return False
+    note(wrong)
+    return (await typed("Open the editor again? [Y/n]: ")).lower() not in NO - {""}
 
 
 @app.command("set")
