@@ -158,6 +158,7 @@ secrets get -o json
 """
 
 
+@pytest.mark.slow
 def test_errors(answer: Any, home: Any, tmp_path: Path) -> None:
     """Without an inventory, with a wrong one, and with options that do not fit."""
     (empty := tmp_path / "empty").mkdir()

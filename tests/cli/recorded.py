@@ -1,4 +1,4 @@
-"""What commands promise to programs: exit codes, and the keys and types of their JSON."""
+"""What commands promise to programs: exit codes, keys and types of their JSON, and its words."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ class Answer:
     as_json: bool = True
 
 
+# Values that programs compare with: recorded themselves, not only their type.
+STABLE = frozenset({"action", "outlook", "status"})
+WORDS = STABLE | {"effect", "impact", "level", "rule", "severity", "step", "verdict"}
 # Events that appear where something takes its time, or where OpenTofu has something to remark.
 FLEETING = frozenset(
     {"diagnostic", "log", "note", "part_progress", "resource_drifted", "wait_progress"}
@@ -42,7 +45,7 @@ def keys_of(code: int, out: str) -> Answer:
 
 def _emptied(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _emptied(inner) for key, inner in value.items()}
+        return {key: v if key in STABLE else _emptied(v) for key, v in value.items()}
     return [_emptied(inner) for inner in value] if isinstance(value, list) else ""
 
 
@@ -91,13 +94,14 @@ def shape(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """The path of each value and its type; the items of a list are one."""
     match value:
         case dict():
-            if not value:
-                yield path, "object"
+            yield from [] if value else [(path, "object")]
             for key, inner in value.items():
-                yield from shape(inner, f"{path}.{key}")
+                word = key in WORDS and isinstance(inner, str)
+                yield from (
+                    [(f"{path}.{key}", f'"{inner}"')] if word else shape(inner, f"{path}.{key}")
+                )
         case list():
-            if not value:
-                yield f"{path}[]", "list"
+            yield from [] if value else [(f"{path}[]", "list")]
             for inner in value:
                 yield from shape(inner, f"{path}[]")
         case None:

@@ -37,11 +37,20 @@ def test_a_change_shows(changed: Answer) -> None:
     assert recorded({"drift": changed}) != recorded({"drift": BEFORE})
 
 
+def test_words_are_recorded() -> None:
+    """An action or a status is a value that programs compare with."""
+    out = '{"changes": [{"action": "create"}, {"action": "update"}], "status": null}'
+    assert recorded({"up": Answer(0, out)}) == (
+        'up: exit 0\n  .changes[].action "create"|"update"\n  .status null\n'
+    )
+    assert '"create"|"update"' in recorded({"up": keys_of(0, out)})
+
+
 def test_streams_are_told_apart_by_kind() -> None:
     """Each kind of event has fields of its own."""
     out = '{"kind": "note", "level": "info"}\n{"kind": "log", "text": ""}\n'
     assert recorded({"up": Answer(0, out)}) == (
-        "up: exit 0\n  <log>.text string\n  <note>.level string\n"
+        'up: exit 0\n  <log>.text string\n  <note>.level "info"\n'
     )
 
 
