@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.recorded import Answer, keys_of, recorded
+from tests.cli.recorded import Answer, keys_of, missing, recorded
 
 BEFORE = Answer(0, '{"version": 1, "layers": [{"name": "a"}, {"name": null}]}')
 
@@ -60,3 +60,14 @@ def test_keys_without_values() -> None:
     two = '{"kind": "node_status", "vm": "running"}\n'
     assert recorded({"up": keys_of(0, one)}) == recorded({"up": keys_of(0, two)})
     assert recorded({"a": keys_of(0, '{"a": [{"b": 1}]}')}) == "a: exit 0\n  .a[].b string\n"
+
+
+def test_more_is_allowed_where_time_decides() -> None:
+    """New keys, kinds and words; not another exit code, a removed key or another word."""
+    known = recorded({"up": Answer(0, '{"a": 1, "status": "done"}')})
+    more = '{"a": 1, "b": 2, "status": "done"}'
+    assert missing(known, recorded({"up": Answer(0, more), "down": Answer(0, "")})) == []
+    assert missing(known, recorded({"up": Answer(2, more)})) != []
+    assert missing(known, recorded({"up": Answer(0, '{"a": 1}')})) == ["up: exit 0 .status"]
+    assert missing(known, recorded({"up": Answer(0, '{"a": 1, "status": "ok"}')})) != []
+    assert missing(known, recorded({})) != []
