@@ -83,11 +83,40 @@ def test_the_device_plugin_below_talos_1_13(tmp_path: Path) -> None:
 
 def test_credentials_that_are_missing_are_named(tmp_path: Path) -> None:
     """An add-on that needs a token says so before anything is applied."""
-    with pytest.raises(TalopsError, match=r"addons\.proxmox_csi requires Proxmox credentials"):
-        wanted(cluster(tmp_path, "addons: {proxmox_csi: true}\n"), {})
+    bare = cluster(tmp_path, "addons: {proxmox_csi: true}\n")
+    with pytest.raises(TalopsError, match=r"addons\.proxmox_csi requires Proxmox, which"):
+        wanted(replace(bare, proxmox=None), {})
     with pytest.raises(TalopsError, match="truenas-api requires an API key") as refused:
         wanted(cluster(tmp_path, NAS), {})
     assert refused.value.hint == "talops secrets set truenas_api_key"
+
+
+@pytest.mark.parametrize("key", ["csi", "ccm"])
+def test_only_the_plugins_own_token_goes_into_the_cluster(tmp_path: Path, key: str) -> None:
+    """Talops' own can destroy every VM: it is not used where the plugin's is missing, and not
+    accepted in its place.
+    """
+    site = cluster(tmp_path, f"addons: {{proxmox_{key}: true}}\n")
+    talops = {
+        "proxmox_api_token_id": Secret("talops@pve!talops"),
+        "proxmox_api_token_secret": Secret("the-value-of-talops"),
+    }
+    (addon,) = wanted(site, talops)
+    assert addon.own == ()
+    assert addon.lacking
+    assert addon.lacking.error.hint == "talops host prepare --user root@pam"
+    same = {
+        f"proxmox_{key}_token_{part}": talops[f"proxmox_api_token_{part}"]
+        for part in ("id", "secret")
+    }
+    with pytest.raises(TalopsError, match="talops' own Proxmox token"):
+        wanted(site, {**talops, **same})
+    own = {f"proxmox_{key}_token_id": Secret(f"demo-{key}@pve!{key}")}
+    own[f"proxmox_{key}_token_secret"] = Secret("the-value-of-the-plugin")
+    (addon,) = wanted(site, {**talops, **own})
+    text = base64.b64decode(addon.own[-1]["data"]["config.yaml"]).decode()
+    assert "the-value-of-the-plugin" in text
+    assert "talops" not in text
 
 
 def test_the_nas_key_goes_where_the_driver_is(tmp_path: Path) -> None:

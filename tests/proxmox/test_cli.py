@@ -170,6 +170,28 @@ def test_prepare_keeps_the_token_where_nobody_reads_it(
 
 
 @pytest.mark.slow
+def test_prepare_makes_tokens_for_the_cluster(site: Site, tool: Callable[[str], Path]) -> None:
+    """Three users, three tokens, each value in the encrypted file; the check asks all of them."""
+    tool("sops")
+    site.change("proxmox_node:", "addons: {proxmox_csi: true, proxmox_ccm: true}\nproxmox_node:")
+    site.talops("secrets", "init")
+    code, out, err = site.talops("host", "check")
+    assert code == 0, err
+    assert out.count("has no token of its own") == 2
+    code, out, err = site.talops("host", "prepare")
+    assert code == 0, err
+    for name in ("talops@pve!talops", "demo-csi@pve!csi", "demo-ccm@pve!ccm"):
+        assert f"done: make token {name}" in out
+    for key in ("csi", "ccm"):
+        assert len(site.talops("secrets", "get", f"proxmox_{key}_token_secret")[1].strip()) == 36
+    assert site.talops("host", "prepare")[:2] == (0, "")
+    code, out, err = site.talops("host", "check")
+    assert code == 0, err
+    (warning,) = [line for line in out.splitlines() if line.startswith("warning: ")]
+    assert "the nodes are in no pool" in warning
+
+
+@pytest.mark.slow
 def test_prepare_again_and_anew(site: Site, tool: Callable[[str], Path]) -> None:
     """A second run finds all done; --new-token replaces the value, and shows it if asked."""
     tool("sops")

@@ -37,7 +37,7 @@ def image(lab: Lab) -> str:
 async def prepared(client: Client, asked: PrepareOptions) -> Secret | None:
     value = None
     for step in plan(asked, await survey(client, asked)):
-        value = await do(client, asked, step) or value
+        value = await do(client, step) or value
     return value
 
 

@@ -250,7 +250,7 @@ async def prepared(world: World, asked: Wanted) -> Secret:
     async with Client(access) as client:
         order = PrepareOptions(asked)
         for step in plan(order, await survey(client, order)):
-            made = await do(client, order, step) or made
+            made = await do(client, step) or made
     assert made
     return made
 

@@ -25,6 +25,13 @@ CCM_SECRET = "proxmox-cloud-controller-manager"  # noqa: S105  (as above)
 
 
 @dataclass(frozen=True)
+class Lacking:
+    namespace: str
+    secret: str
+    error: TalopsError
+
+
+@dataclass(frozen=True)
 class Addon:
     """A release with values, objects from talops, or both."""
 
@@ -33,6 +40,8 @@ class Addon:
     values: Mapping[str, Any] = field(default_factory=dict)
     user_values: str | None = None
     own: tuple[Object, ...] = ()
+    # The Secret that cannot be made, and what is missing for it; an existing one stays as it is.
+    lacking: Lacking | None = None
 
     def __repr__(self) -> str:
         return f"Addon({self.name})"
@@ -49,13 +58,10 @@ def wanted(cluster: Cluster, credentials: Mapping[str, Secret]) -> list[Addon]:
         cdi = knows_cdi(cluster.talos_version)
         found.append(_gpu_operator() if cdi else _device_plugin(cluster))
     if cluster.addons.proxmox_csi:
-        config = _proxmox_config(cluster, credentials, "proxmox_csi")
-        own = (namespace(CSI_NAMESPACE), secret(CSI_SECRET, config, CSI_NAMESPACE))
-        found.append(Addon("proxmox-csi credentials", own=own))
+        place = (CSI_NAMESPACE, CSI_SECRET)
+        found.append(_proxmox(cluster, credentials, "csi", place, (namespace(CSI_NAMESPACE),)))
     if cluster.addons.proxmox_ccm:
-        config = _proxmox_config(cluster, credentials, "proxmox_ccm")
-        held = secret(CCM_SECRET, config, "kube-system")
-        found.append(Addon("proxmox-ccm credentials", own=(held,)))
+        found.append(_proxmox(cluster, credentials, "ccm", ("kube-system", CCM_SECRET), ()))
     if cluster.truenas:
         found.append(_truenas(cluster.truenas, credentials))
     return found
@@ -144,17 +150,43 @@ def _device_plugin(cluster: Cluster) -> Addon:
     return Addon(name, name, values, own=(runtime,))
 
 
+def _proxmox(
+    cluster: Cluster,
+    credentials: Mapping[str, Secret],
+    key: str,
+    place: tuple[str, str],
+    before: tuple[Object, ...],
+) -> Addon:
+    """With the plugin's own token: talops' own can destroy every VM and stays outside."""
+    name = f"proxmox-{key} credentials"
+    config = _proxmox_config(cluster, credentials, f"proxmox_{key}")
+    if isinstance(config, TalopsError):
+        return Addon(name, lacking=Lacking(*place, config))
+    return Addon(name, own=(*before, secret(place[1], config, place[0])))
+
+
 def _proxmox_config(
-    cluster: Cluster, credentials: Mapping[str, Secret], key: str
-) -> dict[str, Secret]:
+    cluster: Cluster, credentials: Mapping[str, Secret], addon: str
+) -> dict[str, Secret] | TalopsError:
     """config.yaml of both Proxmox plugins; JSON is valid YAML."""
-    token, value = (credentials.get(f"proxmox_api_token_{part}") for part in ("id", "secret"))
-    if cluster.proxmox is None or not token or not value:
-        lacking = "Proxmox is not configured" if cluster.proxmox is None else "no API token is set"
+    token, value = (credentials.get(f"{addon}_token_{part}") for part in ("id", "secret"))
+    if cluster.proxmox is None:
         raise TalopsError(
-            f"addons.{key} requires Proxmox credentials: {lacking}",
+            f"addons.{addon} requires Proxmox, which is not configured",
             where="cluster.yaml",
-            hint="talops secrets set proxmox_api_token_id and proxmox_api_token_secret",
+            hint=f"add proxmox_api_url and proxmox_node, or remove addons.{addon}",
+        )
+    if not token or not value:
+        return TalopsError(
+            f"addons.{addon} has no Proxmox token of its own",
+            where="cluster.yaml",
+            hint="talops host prepare --user root@pam",
+        )
+    if token == credentials.get("proxmox_api_token_id"):
+        raise TalopsError(
+            f"addons.{addon} has talops' own Proxmox token, which can destroy every VM",
+            where=f"{addon}_token_id",
+            hint="talops host prepare --user root@pam creates another one",
         )
     entry = {
         "url": f"{cluster.proxmox.api_url}/api2/json",

@@ -274,6 +274,9 @@ class Addons(Section):
         None, description="NVIDIA GPUs for pods; default: true if a node has GPUs."
     )
     proxmox_csi: bool = Field(False, description="Credentials secret for the Proxmox CSI plugin.")
+    proxmox_csi_storages: list[Text] = Field(
+        [], description="Storages for its volumes; default: the storage of the nodes' disks."
+    )
     proxmox_ccm: bool = Field(False, description="Credentials secret for the Proxmox CCM.")
 
 

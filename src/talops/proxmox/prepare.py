@@ -9,6 +9,7 @@ from talops.errors import ConflictError, TalopsError
 from talops.proxmox import accounts, mappings, names, nodes, pveum, storage
 from talops.proxmox.accounts import Rule
 from talops.proxmox.check.privileges import ROLE_PREFIX
+from talops.proxmox.plugins import Plugin, plugins
 from talops.proxmox.rights import Grant, grants, needs, roles, spoken
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from talops.proxmox.client import Client
     from talops.proxmox.facts import Device, PciMapping, Storage
+    from talops.proxmox.needs import Need
     from talops.proxmox.wanted import Wanted
     from talops.redaction import Secret
 
@@ -23,6 +25,28 @@ USER = "talops@pve"
 TOKEN = "talops"  # noqa: S105  (the token's name)
 COMMENT = "talops: provisions Talos clusters"
 GRAPHICS = "03"
+TOKEN_ID, TOKEN_VALUE = "proxmox_api_token_id", "proxmox_api_token_secret"
+
+
+@dataclass(frozen=True)
+class Account:
+    """A user with one token, and the names under which the encrypted file keeps them.
+
+    `kept`: the value of the token is known and works. `replace`: make a new one anyway.
+    """
+
+    user: str
+    token: str
+    needs: tuple[Need, ...]
+    comment: str
+    id_name: str = TOKEN_ID
+    value_name: str = TOKEN_VALUE
+    kept: bool = False
+    replace: bool = False
+
+    @property
+    def token_id(self) -> str:
+        return f"{self.user}!{self.token}"
 
 
 @dataclass(frozen=True)
@@ -36,6 +60,8 @@ class PrepareOptions:
     new_token: bool = False
     # The value of the token is known, so an existing one can stay.
     kept_token: bool = False
+    # The ids of other tokens whose values are known.
+    kept_plugins: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         names.check_user(self.user)
@@ -45,12 +71,40 @@ class PrepareOptions:
     def token_id(self) -> str:
         return f"{self.user}!{self.token}"
 
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """Talops' own first, then one for each plugin in the cluster."""
+        own = needs(self.wanted)
+        first = Account(
+            self.user,
+            self.token,
+            own,
+            COMMENT,
+            kept=self.kept_token and not self.new_token,
+            replace=self.new_token,
+        )
+        return (first, *(self._account(plugin) for plugin in plugins(self.wanted)))
+
+    def _account(self, plugin: Plugin) -> Account:
+        """A value that is lost is replaced on request; one that works stays."""
+        return Account(
+            plugin.user,
+            plugin.token,
+            plugin.needs,
+            f"{plugin.key.upper()} of the Kubernetes cluster {self.wanted.cluster}",
+            plugin.id_name,
+            plugin.value_name,
+            kept=plugin.token_id in self.kept_plugins,
+            replace=self.new_token,
+        )
+
 
 @dataclass(frozen=True)
 class ExistingAccess:
+    """`users`: the tokens of each user that exists."""
+
     roles: dict[str, frozenset[str]]
-    user: bool
-    tokens: dict[str, bool]
+    users: dict[str, dict[str, bool]]
     rules: frozenset[Rule]
     storages: tuple[Storage, ...]
     mappings: tuple[PciMapping, ...]
@@ -68,6 +122,7 @@ class Step:
     grant: Grant | None = None
     entries: tuple[str, ...] = ()
     new: bool = True
+    account: Account | None = None
 
     @property
     def words(self) -> str:
@@ -82,14 +137,14 @@ class Step:
 async def look(client: Client, asked: PrepareOptions) -> ExistingAccess:
     wanted = asked.wanted
     names.check_user(asked.user)  # the host rejects the lookup of an invalid name
-    there = await accounts.has_user(client, asked.user)
+    users = {each.user for each in asked.accounts}
+    there = [user for user in sorted(users) if await accounts.has_user(client, user)]
     known = {host.name for host in await nodes.hosts(client) if host.online}
     hosts = [host for host in wanted.hosts if host in known]
     gpu_hosts = sorted({vm.host for vms in wanted.mappings.values() for vm in vms} & known)
     return ExistingAccess(
         roles=await accounts.roles(client),
-        user=there,
-        tokens=await accounts.tokens(client, asked.user) if there else {},
+        users={user: await accounts.tokens(client, user) for user in there},
         rules=await accounts.rules(client),
         storages=tuple([s for host in hosts for s in await storage.storages(client, host)]),
         mappings=await mappings.mappings(client),
@@ -99,26 +154,27 @@ async def look(client: Client, asked: PrepareOptions) -> ExistingAccess:
 
 def nothing() -> ExistingAccess:
     """A host that was not read: every command is printed."""
-    return ExistingAccess(
-        {}, user=False, tokens={}, rules=frozenset(), storages=(), mappings=(), devices=()
-    )
+    return ExistingAccess({}, {}, rules=frozenset(), storages=(), mappings=(), devices=())
 
 
 def plan(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
     """In the order in which they must be done; [] if nothing is missing."""
-    steps = [*_roles(asked, found)]
-    if not found.user:
-        steps.append(Step("user", asked.user, pveum.user_line(asked.user, COMMENT)))
-    steps += _grants(asked, found)
+    steps = []
+    for account in asked.accounts:
+        steps += _roles(account, found)
+        if account.user not in found.users:
+            line = pveum.user_line(account.user, account.comment)
+            steps.append(Step("user", account.user, line, account=account))
+        steps += _grants(account, found)
     steps += _contents(asked, found)
     steps += _mappings(asked, found)
     # Last, so that no failing step can lose the value of a new token.
-    return [*steps, *_token(asked, found)]
+    return [*steps, *(step for each in asked.accounts for step in _token(each, found))]
 
 
-def _roles(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
+def _roles(account: Account, found: ExistingAccess) -> list[Step]:
     steps = []
-    for name, privileges in roles(needs(asked.wanted), ROLE_PREFIX).items():
+    for name, privileges in roles(account.needs, ROLE_PREFIX).items():
         meant = spoken(privileges, found.roles)
         there = found.roles.get(name)
         if there is None or not meant <= there:
@@ -129,15 +185,15 @@ def _roles(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
     return steps
 
 
-def _grants(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
+def _grants(account: Account, found: ExistingAccess) -> list[Step]:
     steps = []
-    for given in grants(needs(asked.wanted), ROLE_PREFIX):
-        deep = Rule(given.path, given.role, asked.user, propagate=True)
-        shallow = Rule(given.path, given.role, asked.user, propagate=False)
+    for given in grants(account.needs, ROLE_PREFIX):
+        deep = Rule(given.path, given.role, account.user, propagate=True)
+        shallow = Rule(given.path, given.role, account.user, propagate=False)
         if deep in found.rules or (not given.propagate and shallow in found.rules):
             continue
-        line = pveum.acl_line(given, asked.user)
-        steps.append(Step("grant", given.path, line, grant=given))
+        line = pveum.acl_line(given, account.user)
+        steps.append(Step("grant", given.path, line, grant=given, account=account))
     return steps
 
 
@@ -182,34 +238,41 @@ def _device(asked: PrepareOptions, found: ExistingAccess, name: str, host: str) 
     return fitting[0]
 
 
-def _token(asked: PrepareOptions, found: ExistingAccess) -> list[Step]:
-    there = asked.token in found.tokens
-    if there and asked.kept_token and not asked.new_token:
+def _token(account: Account, found: ExistingAccess) -> list[Step]:
+    there = account.token in found.users.get(account.user, {})
+    if there and account.kept:
         return []
-    if there and not asked.new_token:
+    if there and not account.replace:
         raise ConflictError(
-            f"token {asked.token_id} exists, but its value is unknown: Proxmox shows it only once",
+            f"token {account.token_id} exists, but its value is unknown: Proxmox shows it only "
+            "once",
             hint="talops host prepare --new-token replaces it (what uses the old one stops "
             "working), or --token-name NAME creates another",
         )
-    line = pveum.token_line(asked.user, asked.token, COMMENT)
-    return [Step("token", asked.token_id, line, new=not there)]
+    line = pveum.token_line(account.user, account.token, account.comment)
+    return [Step("token", account.token_id, line, new=not there, account=account)]
 
 
-async def do(client: Client, asked: PrepareOptions, step: Step) -> Secret | None:
+async def do(client: Client, step: Step) -> Secret | None:
     """Apply one step; returns the value of a token that it created."""
     if step.kind == "role":
         await accounts.set_role(client, step.name, step.privileges, new=step.new)
-    elif step.kind == "user":
-        await accounts.add_user(client, asked.user, COMMENT)
-    elif step.kind == "grant" and step.grant:
-        await accounts.grant(client, step.grant, asked.user)
     elif step.kind == "content":
         await storage.allow_content(client, step.name, step.entries)
     elif step.kind == "mapping":
         await mappings.create(client, step.name, step.entries)
+    elif step.account:
+        return await _for_account(client, step, step.account)
+    return None
+
+
+async def _for_account(client: Client, step: Step, account: Account) -> Secret | None:
+    if step.kind == "user":
+        await accounts.add_user(client, account.user, account.comment)
+    elif step.kind == "grant" and step.grant:
+        await accounts.grant(client, step.grant, account.user)
     elif step.kind == "token":
         if not step.new:
-            await accounts.remove_token(client, asked.user, asked.token)
-        return await accounts.add_token(client, asked.user, asked.token, COMMENT)
+            await accounts.remove_token(client, account.user, account.token)
+        return await accounts.add_token(client, account.user, account.token, account.comment)
     return None

@@ -83,6 +83,10 @@ class Wanted:
     clones: bool = False
     # Storages with ISOs that talops did not download.
     media: tuple[str, ...] = ()
+    # Where the CSI plugin creates volumes; none without it.
+    csi_storages: tuple[str, ...] = ()
+    # The cloud controller manager runs in the cluster.
+    ccm: bool = False
 
     @property
     def mappings(self) -> dict[str, tuple[WantedVm, ...]]:

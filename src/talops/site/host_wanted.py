@@ -44,7 +44,14 @@ def wanted(cluster: Cluster, begun: Collection[str] = ()) -> Wanted:
         guest_agent=proxmox.advanced.qemu_agent,
         clones=bool(proxmox.template) or any(vm.template_vm_id for vm in cluster.legacy),
         media=tuple(sorted({vm.iso.split(":")[0] for vm in cluster.legacy if vm.iso})),
+        csi_storages=_csi_storages(cluster, proxmox),
+        ccm=cluster.addons.proxmox_ccm,
     )
+
+
+def _csi_storages(cluster: Cluster, proxmox: Proxmox) -> tuple[str, ...]:
+    named = cluster.addons.proxmox_csi_storages or [proxmox.disk_storage]
+    return tuple(dict.fromkeys(named)) if cluster.addons.proxmox_csi else ()
 
 
 def _vm(cluster: Cluster, proxmox: Proxmox, node: Node) -> WantedVm:

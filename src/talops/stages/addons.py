@@ -20,14 +20,14 @@ from talops.delivery.releases import fetch
 from talops.gitops.addons import wanted
 from talops.gitops.catalog import source
 from talops.gitops.placing import installed, placed
-from talops.kube.objects import read_manifest
+from talops.kube.objects import Ref, read_manifest
 from talops.pipeline.stage import Absent, Stage
 from talops.plural import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from talops.gitops.addons import Addon
+    from talops.gitops.addons import Addon, Lacking
     from talops.kube.objects import Object
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.site import Site
@@ -50,7 +50,9 @@ class Addons(Stage[Facts, ObjectChange]):
 
     async def observe(self) -> Facts | Absent:
         """Render charts first: a wrong checksum is reported before any VM is created."""
-        addons = wanted(self._site.cluster, self._site.credentials)
+        every = wanted(self._site.cluster, self._site.credentials)
+        await self._require([addon.lacking for addon in every if addon.lacking])
+        addons = [addon for addon in every if addon.lacking is None]
         if not addons:
             return Facts()
         rendered = await asyncio.gather(*(self._render(addon) for addon in addons))
@@ -79,6 +81,22 @@ class Addons(Stage[Facts, ObjectChange]):
         async with connected(self._site) as kube:
             for objects in seen.facts.objects.values():
                 await wait_until_ready(kube, objects, self._site, self._report)
+
+    async def _require(self, missing: Sequence[Lacking]) -> None:
+        """What an older version stored stays in use, with a warning; nothing new is made of it."""
+        for lacking in missing:
+            kube = client(self._site)
+            if kube is None:
+                raise lacking.error
+            ref = Ref("v1", "Secret", lacking.secret, lacking.namespace)
+            async with kube:
+                if await kube.get(ref) is None:
+                    raise lacking.error
+            self._report.note(
+                f"{ref} keeps its Proxmox token: {lacking.error.what}",
+                level="warning",
+                hint=lacking.error.hint,
+            )
 
     async def _render(self, addon: Addon) -> list[Object]:
         if addon.release is None:

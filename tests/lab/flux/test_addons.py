@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.lab.flux.test_handover import versions
 
-from talops.kube.objects import Ref
+from talops.events import Note
+from talops.kube.objects import Object, Ref
 from talops.redaction import Secret
 
 if TYPE_CHECKING:
@@ -41,8 +42,12 @@ async def test_every_addon_arrives_once(scene: Scene, tool: Callable[[str], Path
     tool("helm")
     await refuse_charts(scene)
     scene.credentials = {
-        "proxmox_api_token_id": Secret("root@pam!csi"),
-        "proxmox_api_token_secret": Secret("0000-1111"),
+        "proxmox_api_token_id": Secret("talops@pve!talops"),
+        "proxmox_api_token_secret": Secret("not-for-the-cluster"),
+        "proxmox_csi_token_id": Secret("lab-csi@pve!csi"),
+        "proxmox_csi_token_secret": Secret("0000-1111"),
+        "proxmox_ccm_token_id": Secret("lab-ccm@pve!ccm"),
+        "proxmox_ccm_token_secret": Secret("2222-3333"),
         "truenas_api_key": Secret("1-abcdefgh"),
     }
     (scene.root / "cilium.yaml").write_text("hubble: {enabled: true}\nipam: {mode: cluster-pool}\n")
@@ -66,6 +71,7 @@ async def test_every_addon_arrives_once(scene: Scene, tool: Callable[[str], Path
     assert held
     config = json.loads(base64.b64decode(held["data"]["config.yaml"]))
     assert config["clusters"][0]["token_secret"] == "0000-1111"
+    await an_old_secret_stays(scene, held)
 
     nas = await scene.get(Ref("v1", "Secret", "truenas-api", "democratic-csi"))
     assert nas
@@ -77,6 +83,27 @@ async def test_every_addon_arrives_once(scene: Scene, tool: Callable[[str], Path
     again = await scene.run_addons()
     assert [stage.changes for stage in again.stages] == [()]
     assert await versions(scene, KINDS) == before
+
+
+async def an_old_secret_stays(scene: Scene, held: Object) -> None:
+    """Without a token of its own, what an older version stored is kept, with a warning; where there
+    is none, nothing is stored.
+    """
+    kept, scene.credentials = scene.credentials, dict(scene.credentials)
+    del scene.credentials["proxmox_csi_token_secret"]
+    result = await scene.run_addons()
+    assert result.error is None, result.error
+    assert await scene.get(Ref.of(held)) == held
+    warnings = [event for event in scene.events if isinstance(event, Note)]
+    assert warnings[-1].hint == "talops host prepare --user root@pam"
+    async with scene.kube() as kube:
+        await kube.delete(Ref.of(held))
+    refused = await scene.run_addons()
+    assert refused.error
+    assert refused.error.what == "addons.proxmox_csi has no Proxmox token of its own"
+    assert await scene.get(Ref.of(held)) is None
+    scene.credentials = kept
+    assert (await scene.run_addons()).error is None
 
 
 async def refuse_charts(scene: Scene) -> None:

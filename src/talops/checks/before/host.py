@@ -10,7 +10,8 @@ from talops.errors import TalopsError
 from talops.pipeline.checks import failed, passed, skipped, warning
 from talops.problems import Severity
 from talops.proxmox.check import look as survey
-from talops.proxmox.check import problems
+from talops.proxmox.check import plugin_problems, problems
+from talops.proxmox.client import Token
 from talops.render.layers import platform
 from talops.site import layer_access as access
 from talops.site.host_wanted import wanted
@@ -40,6 +41,9 @@ async def look(site: Site) -> list[Finding]:
         known = await _recorded(site)
         vms = tuple(replace(vm, recorded=vm.name in known) for vm in asked.vms)
         found = problems(replace(asked, vms=vms), seen)
+    found += await plugin_problems(
+        asked, site.credentials, lambda name, value: replace(reached, login=Token(name, value))
+    )
     return judge(found, reached.endpoint)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from talops.app.proxmox_login import TOKEN_ID, TOKEN_VALUE, with_token
+from talops.app.proxmox_login import with_token
 from talops.cli.host.access import access_to
 from talops.cli.opening import with_credentials, with_keys
 from talops.cli.output import note
@@ -16,8 +16,8 @@ from talops.errors import TalopsError
 
 if TYPE_CHECKING:
     from talops.app.opening import Keys
-    from talops.proxmox.client import Access, Client
-    from talops.proxmox.prepare import PrepareOptions, Step
+    from talops.proxmox.client import Access
+    from talops.proxmox.prepare import Account, PrepareOptions, Step
     from talops.redaction import Secret
     from talops.site.site import ClosedSite
 
@@ -33,10 +33,11 @@ def print_lines(asked: PrepareOptions) -> None:
         typer.echo(step.line)
     for storage, kinds in asked.wanted.content_types().items():
         typer.echo(f"# storage {storage} must allow: {', '.join(sorted(kinds))} (pvesm set)")
-    typer.echo(
-        f"# then: talops secrets set {TOKEN_ID} ({asked.token_id}), "
-        f"talops secrets set {TOKEN_VALUE}"
-    )
+    for each in asked.accounts:
+        typer.echo(
+            f"# then: talops secrets set {each.id_name} ({each.token_id}), "
+            f"talops secrets set {each.value_name}"
+        )
 
 
 def dry_run(site: ClosedSite, asked: PrepareOptions, user: str | None) -> bool:
@@ -55,11 +56,14 @@ def run(site: ClosedSite, asked: PrepareOptions, user: str | None, *, show_token
     steps = asyncio.run(_planned(access, asked))
     if any(step.kind == "token" for step in steps):
         _prove_vault(site)
-    value = asyncio.run(_do(access, asked, steps))
-    if value:
-        _keep(site, asked, value)
-        if show_token:
-            typer.echo(f"{asked.token_id}={value.reveal()}")
+    for step in steps:
+        value = asyncio.run(_do(access, step))
+        typer.echo(f"done: {step.words}")
+        if value and step.account:
+            # At once: Proxmox shows it only now.
+            _keep(site, step.account, value)
+            if show_token:
+                typer.echo(f"{step.name}={value.reveal()}")
     if not steps:
         note("nothing was missing")
     asyncio.run(_remarks(access, asked))
@@ -68,23 +72,28 @@ def run(site: ClosedSite, asked: PrepareOptions, user: str | None, *, show_token
 
 def _with_kept(site: ClosedSite, asked: PrepareOptions) -> PrepareOptions:
     """An existing token is kept only if the available value belongs to it."""
+    kept = with_credentials(site).credentials
+    works = {
+        each.token_id
+        for each in asked.accounts
+        if (name := kept.get(each.id_name))
+        and (value := kept.get(each.value_name))
+        and name.reveal() == each.token_id
+        and asyncio.run(_works(site, each.token_id, value))
+    }
+    return replace(asked, kept_token=asked.token_id in works, kept_plugins=frozenset(works))
+
+
+async def _works(site: ClosedSite, token_id: str, value: Secret) -> bool:
     from talops.proxmox.answers import LoginError
     from talops.proxmox.client import Client
 
-    kept = with_credentials(site).credentials
-    name, value = kept.get(TOKEN_ID), kept.get(TOKEN_VALUE)
-    if not name or not value or name.reveal() != asked.token_id:
-        return asked
-
-    async def works() -> bool:
-        try:
-            async with Client(with_token(site, asked.token_id, value)) as client:
-                await client.get("version")
-        except LoginError:
-            return False
-        return True
-
-    return replace(asked, kept_token=asyncio.run(works()))
+    try:
+        async with Client(with_token(site, token_id, value)) as client:
+            await client.get("version")
+    except LoginError:
+        return False
+    return True
 
 
 async def _planned(access: Access, asked: PrepareOptions) -> list[Step]:
@@ -95,17 +104,12 @@ async def _planned(access: Access, asked: PrepareOptions) -> list[Step]:
         return plan(asked, await look(client, asked))
 
 
-async def _do(access: Access, asked: PrepareOptions, steps: list[Step]) -> Secret | None:
+async def _do(access: Access, step: Step) -> Secret | None:
     from talops.proxmox.client import Client
     from talops.proxmox.prepare import do
 
-    value: Secret | None = None
-    client: Client
     async with Client(access) as client:
-        for step in steps:
-            value = await do(client, asked, step) or value
-            typer.echo(f"done: {step.words}")
-    return value
+        return await do(client, step)
 
 
 def _prove_vault(site: ClosedSite) -> None:
@@ -125,15 +129,18 @@ def _prove_vault(site: ClosedSite) -> None:
         ) from error
 
 
-def _keep(site: ClosedSite, asked: PrepareOptions, value: Secret) -> None:
+def _keep(site: ClosedSite, account: Account, value: Secret) -> None:
     from talops.redaction import Secret
     from talops.secrets.vault import FILE, Vault
 
-    values = {TOKEN_ID: Secret(asked.token_id), TOKEN_VALUE: value}
+    values = {account.id_name: Secret(account.token_id), account.value_name: value}
     with_keys(site.root, lambda found: Vault.of(found.sops).write(values))
     typer.echo(f"done: store the token in {FILE} (encrypted)")
-    if site.cluster.credentials.get(TOKEN_ID):
-        note(f"cluster.yaml also sets a token, which takes precedence: remove {TOKEN_ID} there")
+    if site.cluster.credentials.get(account.id_name):
+        note(
+            f"cluster.yaml also sets a token, which takes precedence: remove {account.id_name} "
+            "there"
+        )
 
 
 async def _remarks(access: Access, asked: PrepareOptions) -> None:

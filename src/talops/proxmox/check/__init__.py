@@ -10,6 +10,7 @@ from talops.proxmox.check.devices import devices
 from talops.proxmox.check.hosts import hosts
 from talops.proxmox.check.networks import networks
 from talops.proxmox.check.observe import look, observe
+from talops.proxmox.check.plugins import plugin_problems
 from talops.proxmox.check.privileges import privileges
 from talops.proxmox.check.storages import storages
 from talops.proxmox.check.template import template
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from talops.proxmox.check.problem import HostProblem
     from talops.proxmox.wanted import Wanted
 
-__all__ = ["Facts", "look", "observe", "problems"]
+__all__ = ["Facts", "look", "observe", "plugin_problems", "problems"]
 
 
 def problems(wanted: Wanted, facts: Facts) -> list[HostProblem]:
