@@ -136,6 +136,17 @@ async def test_several_processes_build_once(tmp_path: Path, gadget: Tool) -> Non
     assert log.read_text().count("x") == 1
 
 
+async def test_programs_of_one_module_are_built_in_turn(tmp_path: Path, gadget: Tool) -> None:
+    """Most of their packages are the same: in parallel, each would compile all of them."""
+    log = tmp_path / "builds"
+    put_go(tmp_path / "bin", build=f"echo begin >> {log}; sleep 0.2; echo end >> {log}")
+    first = unreleased(gadget)
+    both = {"gadget": first, "widget": replace(first, name="widget")}
+    environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    await Toolchain(environment, cache=tmp_path / "cache", tools=both).ensure_all(both)
+    assert log.read_text().split() == ["begin", "end", "begin", "end"]
+
+
 async def test_lost_file_is_repaired(tmp_path: Path, gadget: Tool) -> None:
     """A cache that lost a program is filled again."""
     first = await chain(tmp_path, gadget).ensure("gadget")

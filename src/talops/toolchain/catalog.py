@@ -87,7 +87,8 @@ def go_pin() -> GoPin:
 
 @cache
 def catalog() -> dict[str, Tool]:
-    kubernetes = (_kubernetes("kube-apiserver"), _kubectl(), _helm())
+    programs = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+    kubernetes = (*map(_kubernetes, programs), _kubectl(), _helm())
     tools = (_tofu(), _provider(), _sops(), _age(), _etcd(), *kubernetes)
     return {tool.name: tool for tool in tools}
 

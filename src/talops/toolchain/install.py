@@ -61,6 +61,7 @@ class Toolchain:
         self.ways = ways
         self._tools = catalog.catalog() if tools is None else tools
         self._builds = asyncio.Semaphore(PARALLEL_BUILDS)
+        self._modules: dict[str, asyncio.Lock] = {}
         self._offline: str | None = None
 
     async def find(self, name: str) -> FoundTool | None:
@@ -152,7 +153,9 @@ class Toolchain:
         def report(done: int, total: int, detail: str) -> None:
             self.emit(ToolProgress(tool.name, "build", done, total, detail))
 
-        async with self._builds:
+        # Programs of one module share most packages: the second uses what the first has compiled.
+        module = self._modules.setdefault(tool.build.module, asyncio.Lock())
+        async with module, self._builds:
             self.emit(ToolStarted(tool.name, tool.version, "build"))
             go = await self._go(tool)
             build = GoBuild(go, catalog.go_pin().version, self.environment, report)
