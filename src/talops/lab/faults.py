@@ -34,6 +34,7 @@ KINDS = {
     "talos-network-lost": "connections to machine `machine` time out",
     "talos-refuse-bootstrap": "machine `machine` refuses to bootstrap etcd",
     "talos-disk-full": "writes to the disks of machine `machine` fail",
+    "talos-volumes-stuck": "no volume can be detached from machine `machine`",
 }
 CRASH = "talos-crash"
 # Fields that must be equal; an empty one matches anything.

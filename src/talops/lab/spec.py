@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -109,7 +109,8 @@ class LabSpec(_Part):
     scales how long a task waits for a lock before it fails: 1 is what Proxmox waits. `timing`
     scales how long Talos takes to boot and install, and TrueNAS to accept logins again after too
     many: 1 is modest hardware. `reservations` are the lab's DHCP: MAC → address. `discovery` is
-    whether Talos nodes can reach a discovery service.
+    whether Talos nodes can reach a discovery service. `workloads` is whether pods run, with a real
+    controller manager and scheduler; `apiservers` is how many control planes of a cluster run one.
     """
 
     proxmox: tuple[HypervisorSpec, ...] = (
@@ -120,6 +121,8 @@ class LabSpec(_Part):
     timing: float = 0.1
     reservations: dict[str, str] = {}
     discovery: bool = True
+    workloads: bool = False
+    apiservers: Literal["every", "leader-only"] = "every"
     truenas: TrueNasSpec = TrueNasSpec()
 
 

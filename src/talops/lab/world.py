@@ -77,7 +77,10 @@ class World:
             self.services.insert(1, self.talos)
             folder = self.layout.state
             self.flux = FluxService(
-                lambda: folder("flux"), self.talos.kube_apis, tools.control_plane
+                lambda: folder("flux"),
+                self.talos.kube_apis,
+                tools.control_plane,
+                plays=not context.spec.workloads,
             )
             self.services += [ReleasesService(context), GitService(context), self.flux]
         if tools.provider:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.lab.talos.harness import Lab
 
+from talops.lab.kubernetes.controllers import PROGRAMS
 from talops.lab.talos.machine.settings import Timing
 
 if TYPE_CHECKING:
@@ -67,6 +68,23 @@ async def unhurried_lab(tmp_path: Path, tool: Callable[[str], Path]) -> AsyncIte
 
     tool("etcd"), tool("kube-apiserver")  # before any time limit of a test counts
     made = Lab(tmp_path, find, timing=Timing(scale=0.2, grace=2.0, lease=1.0))
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@pytest.fixture
+async def workload_lab(tmp_path: Path, tool: Callable[[str], Path]) -> AsyncIterator[Lab]:
+    """Nodes that run pods, with a real controller manager and scheduler."""
+
+    async def find(name: str) -> Path:
+        return tool(name)
+
+    for name in ("etcd", "kube-apiserver", *PROGRAMS):
+        tool(name)  # before any time limit of a test counts
+    timing = Timing(scale=0.0, grace=3.0, lease=1.0, tolerated=1.0)
+    made = Lab(tmp_path, find, apiservers="leader-only", workloads=True, timing=timing)
     try:
         yield made
     finally:

@@ -123,7 +123,7 @@ async def test_a_worker_waits_for_trustd_at_the_shared_address(tmp_path: Path) -
         channel = Channel(lab.address("w-1"), 50000, ssl=lab.channel("cp-1")._ssl)
         with pytest.raises(OSError, match="Connect"):
             await MachineServiceStub(channel).Version(Empty())
-        lab.node("cp-1").control_plane.api_ready = True  # what a bootstrap ends with
+        lab.node("cp-1").control_plane.serving.ready = True  # what a bootstrap ends with
         await lab.host.fabric.settle_vips()
         await lab.up("w-1")
     finally:

@@ -51,7 +51,10 @@ def worker(api: Api, said: list[str]) -> Any:
         apid=SimpleNamespace(cut_off=False),
         faults=SimpleNamespace(never_ready=False),
         journal=SimpleNamespace(log=lambda _, text: said.append(text)),
-        settings=SimpleNamespace(timing=Timing(scale=0.0)),
+        settings=SimpleNamespace(timing=Timing(scale=0.0), workloads=False),
+        control_plane=SimpleNamespace(serving=SimpleNamespace(pods=dict), has_pods=False),
+        boot_id="b",
+        store=SimpleNamespace(save_joined=lambda: None),
         fabric=SimpleNamespace(api_servers=lambda _: ["10.0.0.11"], kube_api=lambda _: api),
     )
 

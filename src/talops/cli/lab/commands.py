@@ -80,6 +80,11 @@ Discovery = Annotated[
     typer.Option("--discovery/--no-discovery", help="Run a discovery service for the nodes."),
 ]
 
+Workloads = Annotated[
+    bool,
+    typer.Option("--workloads", help="Run pods, with a real scheduler and controller manager."),
+]
+
 
 def start(
     directory: LabDirectory = HERE,
@@ -90,10 +95,11 @@ def start(
     pace: Pace = None,
     truenas: Nas = None,
     discovery: Discovery = True,
+    workloads: Workloads = False,
     output: Output = Format.TEXT,
 ) -> None:
     """Start a lab with running Talos nodes and print its addresses."""
-    wanted = _spec(spec, host or [], nodes, pace, truenas, discovery=discovery)
+    wanted = _spec(spec, host or [], nodes, pace, truenas, discovery=discovery, workloads=workloads)
     _start("start", directory, wanted, output, detach=detach)
 
 
@@ -134,11 +140,12 @@ def _spec(
     truenas: str | None = None,
     *,
     discovery: bool = True,
+    workloads: bool = False,
 ) -> LabSpec | None:
     from talops.lab.spec import cluster, read_spec, standalone, truenas_of, usual
 
     given = (file, nodes, pace, truenas)
-    if all(value is None for value in given) and not hosts and discovery:
+    if all(value is None for value in given) and not hosts and discovery and not workloads:
         return None
     spec = read_spec(file) if file else usual()
     named = [standalone(name) for name in hosts]
@@ -151,6 +158,8 @@ def _spec(
         changes["truenas"] = truenas_of(truenas, spec.truenas)
     if not discovery:
         changes["discovery"] = False
+    if workloads:
+        changes["workloads"] = True
     return spec.model_copy(update=changes)
 
 

@@ -37,8 +37,16 @@ _LOOK = 30.0
 class SimulatedFlux:
     """One cluster."""
 
-    def __init__(self, api: KubeApi, folder: Path, tools: Callable[[str], Awaitable[Path]]) -> None:
+    def __init__(
+        self,
+        api: KubeApi,
+        folder: Path,
+        tools: Callable[[str], Awaitable[Path]],
+        *,
+        plays: bool = True,
+    ) -> None:
         self._api = api
+        self._plays = plays
         self._paths = Paths(api)
         self._source = SimulatedSource(api, folder)
         self._kustomize = SimulatedKustomize(api, self._paths, tools)
@@ -52,7 +60,7 @@ class SimulatedFlux:
         return self._same >= _QUIET
 
     async def step(self) -> None:
-        deployed = await workloads.play(self._api)
+        deployed = await workloads.play(self._api, plays=self._plays)
         seen = list(deployed)
         running = {obj["metadata"]["name"] for obj in deployed if _runs(obj)}
         if "flux-operator" in running:
@@ -119,7 +127,9 @@ def _runs(obj: Object) -> bool:
 
 
 class FluxService:
-    """`clusters` gives the API of every cluster that has one right now, by its id."""
+    """`clusters` gives the API of every cluster that has one right now, by its id; `plays` is
+    whether it also simulates the status of workloads.
+    """
 
     name = "flux"
 
@@ -128,8 +138,11 @@ class FluxService:
         folder: Callable[[], Path],
         clusters: Callable[[], dict[str, KubeApi]],
         tools: Callable[[str], Awaitable[Path]],
+        *,
+        plays: bool = True,
     ) -> None:
         self._folder = folder
+        self._plays = plays
         self._clusters = clusters
         self._tools = tools
         self._task: asyncio.Task[None] | None = None
@@ -155,7 +168,9 @@ class FluxService:
             clusters = self._clusters()
             for api in clusters.values():
                 if api not in self._played:
-                    self._played[api] = SimulatedFlux(api, self._folder(), self._tools)
+                    self._played[api] = SimulatedFlux(
+                        api, self._folder(), self._tools, plays=self._plays
+                    )
                 try:
                     await self._played[api].step()
                 except (TalopsError, httpx.HTTPError, OSError, KeyError) as error:

@@ -11,13 +11,15 @@ Object = dict[str, Any]
 MANAGER = "lab-played-workloads"
 
 
-async def play(api: KubeApi) -> list[Object]:
-    """Every workload as it is now, its status settled."""
+async def play(api: KubeApi, *, plays: bool) -> list[Object]:
+    """Every workload as it is now, its status settled unless real controllers do that."""
     nodes = len((await api.get("/api/v1/nodes") or {"items": []})["items"])
     found: list[Object] = []
     for plural, kind in (("deployments", "Deployment"), ("daemonsets", "DaemonSet")):
         listed = await api.get(f"/apis/apps/v1/{plural}") or {"items": []}
-        found += [await _settled(api, plural, kind, o, nodes) for o in listed["items"] or []]
+        for obj in listed["items"] or []:
+            named = {"kind": kind, **obj}
+            found.append(await _settled(api, plural, kind, obj, nodes) if plays else named)
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +15,13 @@ from talops.lab.kubernetes.http import Http
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 _NOT_FOUND = 404
 _SERVER_ERROR = 500
+_TOO_MANY = 429
+# How often a silent watch checks that its API server still runs.
+_LOOK = 1.0
 
 
 class KubeApi:
@@ -44,11 +49,58 @@ class KubeApi:
         )
         return dict(reply or {})
 
-    async def merge(self, path: str, body: Mapping[str, Any]) -> None:
-        await self._request("PATCH", path, json.dumps(body), "application/merge-patch+json")
+    async def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(await self._request("POST", path, json.dumps(body)) or {})
 
-    async def delete(self, path: str) -> None:
-        await self._request("DELETE", path)
+    async def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Lists whose elements have keys are merged by key, as kubelets send their statuses."""
+        kind = "application/strategic-merge-patch+json"
+        reply = await self._request("PATCH", path, json.dumps(body), kind)
+        return None if reply is None else dict(reply)
+
+    async def merge(self, path: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        kind = "application/merge-patch+json"
+        reply = await self._request("PATCH", path, json.dumps(body), kind)
+        return None if reply is None else dict(reply)
+
+    async def delete(self, path: str, options: Mapping[str, Any] | None = None) -> None:
+        await self._request("DELETE", path, json.dumps(options) if options else None)
+
+    async def watch(self, path: str, version: str) -> AsyncIterator[dict[str, Any]]:
+        """Changes since this version; ends with its API server, or when that ends it."""
+        address = next(iter(self._endpoints()), None)
+        if address is None:
+            raise UnreachableError("no API server is up", where=path)
+        url = f"https://{address}:{PORT}{path}?watch=1&resourceVersion={version}"
+        try:
+            reply = await self._http.stream(url)
+        except httpx.HTTPError as error:
+            raise UnreachableError(f"{address}: {error}", where=path) from error
+        try:
+            if not reply.is_success:
+                await reply.aread()
+                _content(reply, url)
+            async for line in self._lines(reply, address):
+                yield json.loads(line)
+        finally:
+            await reply.aclose()
+
+    async def _lines(self, reply: httpx.Response, address: str) -> AsyncIterator[str]:
+        """A server that lost its network neither sends nor closes."""
+        lines = reply.aiter_lines()
+        while True:
+            line: asyncio.Future[str] = asyncio.ensure_future(anext(lines))
+            try:
+                while not (await asyncio.wait({line}, timeout=_LOOK))[0]:
+                    if address not in self._endpoints():
+                        return
+                yield line.result()
+            except (StopAsyncIteration, httpx.HTTPError):
+                return
+            finally:
+                line.cancel()
+                with contextlib.suppress(Exception, asyncio.CancelledError):
+                    await line
 
     async def _request(
         self, method: str, path: str, content: str | None = None, kind: str = "application/json"
@@ -73,5 +125,6 @@ def _content(reply: httpx.Response, url: str) -> Mapping[str, Any] | None:
         return content
     if reply.status_code == _NOT_FOUND:
         return None
-    kind = NotReadyError if reply.status_code >= _SERVER_ERROR else ConflictError
+    busy = reply.status_code >= _SERVER_ERROR or reply.status_code == _TOO_MANY
+    kind = NotReadyError if busy else ConflictError
     raise kind(reply.text, where=url)

@@ -31,6 +31,7 @@ class ApiServerSettings:
     binary: Path
     directory: Path
     address: str
+    image: str  # of the static pod; another image means a restart
     endpoint: str  # https://…:6443, as the cluster names itself
     ca: KeyPair
     aggregator_ca: KeyPair
@@ -41,6 +42,7 @@ class ApiServerSettings:
     secretbox: str = ""
     admission: tuple[Mapping[str, Any], ...] = ()
     extra_args: Mapping[str, Any] = field(default_factory=dict)
+    tolerated: int = 300  # seconds that pods stay on a node that is not ready
 
 
 class ApiServer:
@@ -190,6 +192,8 @@ def _arguments(settings: ApiServerSettings) -> list[str]:
         "kubelet-client-key": files / "kubelet-client.key",
         "proxy-client-cert-file": files / "front-proxy.crt",
         "proxy-client-key-file": files / "front-proxy.key",
+        "default-not-ready-toleration-seconds": settings.tolerated,
+        "default-unreachable-toleration-seconds": settings.tolerated,
         "requestheader-client-ca-file": files / "aggregator-ca.crt",
         "requestheader-allowed-names": "front-proxy-client",
         "requestheader-extra-headers-prefix": "X-Remote-Extra-",

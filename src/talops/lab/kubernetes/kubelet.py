@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 _LEASE_SECONDS = 40
 _OWNED = "talos.dev/owned-taints"
+# Without it the controller manager does not attach volumes to the node.
+_ATTACHED = "volumes.kubernetes.io/controller-managed-attach-detach"
+
+
+@dataclass(frozen=True)
+class StaticPod:
+    """`version` is that of the resource with its config, which its annotation repeats."""
+
+    image: str
+    version: str
+    ready: bool = True
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,7 @@ class NodeFacts:
     kubelet_version: str
     os_image: str
     machine_id: str
+    boot_id: str
     cores: int
     memory: int
     control_plane: bool
@@ -74,14 +86,14 @@ class Kubelet:
         path = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{name}"
         await self._api.apply(path, body, manager="kubelet")
 
-    async def mirror_static_pods(self, images: Mapping[str, str]) -> None:
-        """The API objects of the control plane's static pods; `images` by component."""
-        for component, image in images.items():
+    async def mirror_static_pods(self, pods: Mapping[str, StaticPod]) -> None:
+        """The API objects of the control plane's static pods, by component."""
+        for component, static in pods.items():
             name = f"{component}-{self.facts.name}"
             path = f"/api/v1/namespaces/kube-system/pods/{name}"
-            pod = _static_pod(component, name, image, self.facts)
+            pod = _static_pod(component, name, static, self.facts)
             await self._api.apply(path, pod, manager="kubelet")
-            status = _pod_status(component, image, self.facts)
+            status = _pod_status(component, static, self.facts)
             body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "status": status}
             await self._api.apply(f"{path}/status", body, manager="kubelet-status")
 
@@ -126,7 +138,7 @@ def _node(facts: NodeFacts, foreign: list[dict[str, str]]) -> dict[str, Any]:
         taints.insert(0, {"key": CONTROL_PLANE, "effect": "NoSchedule"})
     owned = sorted({taint["key"] for taint in taints})
     foreign = [taint for taint in foreign if taint["key"] not in owned]
-    annotations = {**facts.annotations, _OWNED: json.dumps(owned)}
+    annotations = {**facts.annotations, _OWNED: json.dumps(owned), _ATTACHED: "true"}
     metadata = {"name": facts.name, "labels": labels, "annotations": annotations}
     return {**_identity(facts), "metadata": metadata, "spec": {"taints": [*taints, *foreign]}}
 
@@ -152,7 +164,7 @@ def _status(facts: NodeFacts, *, ready: bool, reason: str) -> dict[str, Any]:
         ],
         "nodeInfo": {
             "architecture": "amd64",
-            "bootID": facts.machine_id,
+            "bootID": facts.boot_id,
             "containerRuntimeVersion": "containerd://2.2.1",
             "kernelVersion": facts.kernel,
             "kubeProxyVersion": "",
@@ -176,17 +188,29 @@ def _condition(kind: str, status: str, reason: str) -> dict[str, str]:
     }
 
 
-def _static_pod(component: str, name: str, image: str, facts: NodeFacts) -> dict[str, Any]:
+def _static_pod(component: str, name: str, static: StaticPod, facts: NodeFacts) -> dict[str, Any]:
+    """With the labels and annotations that Talos gives it."""
+    labels = {
+        "k8s-app": component,
+        "tier": "control-plane",
+        "component": component,
+        "app.kubernetes.io/name": component,
+        "app.kubernetes.io/version": static.image.rpartition(":v")[2],
+        "app.kubernetes.io/component": "control-plane",
+        "app.kubernetes.io/managed-by": "Talos",
+    }
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
             "name": name,
             "namespace": "kube-system",
-            "labels": {"k8s-app": component, "tier": "control-plane", "component": component},
+            "labels": labels,
             "annotations": {
                 "kubernetes.io/config.mirror": "talos",
                 "kubernetes.io/config.source": "http",
+                "talos.dev/config-version": static.version,
+                "talos.dev/secrets-version": "1",
             },
         },
         "spec": {
@@ -194,27 +218,33 @@ def _static_pod(component: str, name: str, image: str, facts: NodeFacts) -> dict
             "hostNetwork": True,
             "priorityClassName": "system-cluster-critical",
             "tolerations": [{"operator": "Exists", "effect": "NoExecute"}],
-            "containers": [{"name": component, "image": image}],
+            "containers": [{"name": component, "image": static.image}],
         },
     }
 
 
-def _pod_status(component: str, image: str, facts: NodeFacts) -> dict[str, Any]:
-    now = _now()
-    kinds = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
+def _pod_status(component: str, static: StaticPod, facts: NodeFacts) -> dict[str, Any]:
+    now, ready = _now(), str(static.ready)
+    kinds = {"PodScheduled": "True", "Initialized": "True"}
+    kinds |= {"ContainersReady": ready, "Ready": ready}
     return {
         "phase": "Running",
         "startTime": now,
         "hostIP": facts.addresses[0],
         "podIP": facts.addresses[0],
-        "conditions": [{"type": k, "status": "True", "lastTransitionTime": now} for k in kinds],
+        "hostIPs": [{"ip": facts.addresses[0]}],
+        "podIPs": [{"ip": facts.addresses[0]}],
+        "conditions": [
+            {"type": kind, "status": status, "lastTransitionTime": now}
+            for kind, status in kinds.items()
+        ],
         "containerStatuses": [
             {
                 "name": component,
-                "image": image,
-                "imageID": image,
+                "image": static.image,
+                "imageID": static.image,
                 "containerID": f"containerd://{component}-{facts.machine_id}",
-                "ready": True,
+                "ready": static.ready,
                 "started": True,
                 "restartCount": 0,
                 "state": {"running": {"startedAt": now}},

@@ -18,9 +18,7 @@ PAUSE = "registry.k8s.io/pause:3.10.1"
 
 def static_pods(node: Node) -> Mapping[str, str]:
     """The image of each component."""
-    if node.config is None or not node.control_plane.has_pods:
-        return {}
-    return node.config.static_pod_images()
+    return {name: pod.image for name, pod in node.control_plane.serving.pods().items()}
 
 
 def containers(node: Node) -> Iterator[machine_pb2.ContainerInfo]:

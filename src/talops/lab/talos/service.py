@@ -34,6 +34,8 @@ class TalosService:
             Timing(scale=spec.timing),
             reservations=spec.reservations,
             discovery=spec.discovery,
+            apiservers=spec.apiservers,
+            workloads=spec.workloads,
         )
         self.host = TalosHost(settings, self._power, self._context.faults)
 

@@ -166,7 +166,10 @@ def _switch(node: Node, config: MachineConfig) -> None:
     old, node.config = node.config, config
     node.publish()
     node.announce()
-    node.registration.config_changed()
+    if old is not None and old.machine.get("kubelet") != config.machine.get("kubelet"):
+        node.registration.restart()
+    else:
+        node.registration.config_changed()
     names = ("ca", "acceptedCAs", "certSANs")
     if old is not None and any(old.machine.get(n) != config.machine.get(n) for n in names):
         loop = asyncio.get_running_loop()

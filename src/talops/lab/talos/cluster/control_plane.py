@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, NotReadyError, TalopsError, UnreachableError
-from talops.lab.kubernetes.apiserver import ApiServer, ApiServerSettings
 from talops.lab.kubernetes.etcd import EtcdMember, EtcdSettings
+from talops.lab.talos.cluster.serving import Serving
 from talops.lab.talos.machine.failures import SequenceFailedError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from talops.lab.talos.machine.node import Node
 
 _POLL = 0.2
 _METRICS_PORT, _METRICS_SINCE = 2383, 14
 _HEALTH_LIMIT = 60.0
-_READY_LIMIT = 120.0
 _LEAVE_LIMIT = 30.0
 
 
@@ -37,13 +37,8 @@ class ControlPlane:
     def __init__(self, node: Node) -> None:
         self._node = node
         self.etcd: EtcdMember | None = None
-        self._api: ApiServer | None = None
-        self._binary = Path()
-        self.api_ready = False
+        self.serving = Serving(node)
         self.member_id = 0
-        self._serves = False
-        self._stands_by = False
-        self._showed_pods = False
         self._bootstrap: Bootstrap | None = None
         self._learner: int | None = None
         self._left = False
@@ -53,14 +48,17 @@ class ControlPlane:
         return self.etcd is not None and self.etcd.running
 
     @property
+    def api_ready(self) -> bool:
+        return self.serving.ready
+
+    @property
     def has_pods(self) -> bool:
-        """Whether the static pods run; one that stands by has its own as soon as the API server
-        that serves for all of them is up.
-        """
-        config = self._node.config
-        if config is None or not self._stands_by:
-            return self.api_ready
-        return bool(self._node.fabric.api_servers(config.cluster_id))
+        return self.serving.has_pods
+
+    @property
+    def serves(self) -> bool:
+        """Whether this one has the API server of a big lab, or is starting it."""
+        return self.serving.serves
 
     @property
     def has_data(self) -> bool:
@@ -151,45 +149,6 @@ class ControlPlane:
                     self._node.journal.kmsg("successfully promoted etcd member")
                     break
 
-    async def bring_up_api(self) -> None:
-        if self._stand_by():
-            if self.has_pods != self._showed_pods:
-                self._showed_pods = self.has_pods
-                self._node.publish()
-            return
-        self._binary = await self._node.settings.tools("kube-apiserver")
-        self._api = ApiServer(self._api_settings())
-        await self._api.start()
-        while True:
-            try:
-                await self._api.wait_ready(_READY_LIMIT)
-            except (NotReadyError, TimeoutError) as error:
-                self._node.journal.log("kube-apiserver", str(error))
-                if not self._api.running:
-                    await asyncio.sleep(_POLL)
-                    await self._api.start()
-                continue
-            break
-        self.api_ready = True
-        self._node.publish()
-        await self._node.fabric.settle_vips()
-
-    def _stand_by(self) -> bool:
-        """A big lab can run one API server for all its control planes, on the first one."""
-        config = self._node.config
-        assert config is not None
-        if self._node.settings.apiservers == "every":
-            return False
-        others = self._node.fabric.control_planes(config.cluster_id)
-        self._serves = not any(o.control_plane.serves for o in others if o is not self._node)
-        self._stands_by = not self._serves
-        return self._stands_by
-
-    @property
-    def serves(self) -> bool:
-        """Whether this one has the API server of a big lab, or is starting it."""
-        return self._serves
-
     async def supervise(self) -> None:
         """Restart ended processes, as Talos and the kubelet do; apply config changes."""
         while True:
@@ -201,13 +160,7 @@ class ControlPlane:
                 await self.etcd.start()
                 await self._until_healthy(self.etcd)
                 self._node.services.set("etcd", "Running", healthy=True)
-            if self._api is None or not self._api.running:
-                self.api_ready = False
-                await self.bring_up_api()
-            elif self._api.settings != self._api_settings():
-                self.api_ready = False
-                await self._api.stop()
-                await self.bring_up_api()
+            await self.serving.supervise()
 
     async def leave(self) -> None:
         """Remove this member from etcd and delete its data; the last one cannot leave."""
@@ -250,28 +203,23 @@ class ControlPlane:
 
     async def stop(self, *, grace: float) -> None:
         """The API server first: it cannot stop cleanly without its etcd."""
-        self.api_ready = False
-        if self._api is not None:
-            await self._api.stop(grace=grace)
-            self._api = None
+        await self.serving.stop(grace=grace)
         if self.etcd is not None:
             await self.etcd.stop(grace=grace)
             await self.etcd.close()
             self.etcd = None
         self._learner = self._bootstrap = None
-        self._serves = self._stands_by = self._showed_pods = False
         self.member_id = 0
         self._left = False
         await self._node.fabric.settle_vips()
 
     def freeze(self, *, frozen: bool) -> None:
-        for owner in (self.etcd, self._api):
-            process = owner.process if owner is not None else None
-            if process is not None:
-                if frozen:
-                    process.freeze()
-                else:
-                    process.resume()
+        own = self.etcd.process if self.etcd is not None else None
+        for process in (*([own] if own is not None else []), *self.serving.processes):
+            if frozen:
+                process.freeze()
+            else:
+                process.resume()
 
     def _member(self, binary: Path) -> EtcdMember:
         node = self._node
@@ -285,27 +233,4 @@ class ControlPlane:
                 ca=node.config.authority("etcd", "ca"),
                 metrics_port=_METRICS_PORT if node.minor >= _METRICS_SINCE else None,
             )
-        )
-
-    def _api_settings(self) -> ApiServerSettings:
-        node, config = self._node, self._node.config
-        assert config is not None
-        section = config.cluster.get("apiServer") or {}
-        names = (config.endpoint_host, node.hostname, *config.vips, *node.addresses)
-        return ApiServerSettings(
-            binary=self._binary,
-            directory=node.store.kubernetes,
-            address=node.addresses[0],
-            endpoint=config.endpoint,
-            ca=config.authority("ca"),
-            aggregator_ca=config.authority("aggregatorCA"),
-            etcd_ca=config.authority("etcd", "ca"),
-            service_account_key=config.service_account_key,
-            service_cidrs=config.service_cidrs,
-            names=tuple(
-                dict.fromkeys(filter(None, (*names, *map(str, section.get("certSANs") or ()))))
-            ),
-            secretbox=str(config.cluster.get("secretboxEncryptionSecret") or ""),
-            admission=tuple(section.get("admissionControl") or ()),
-            extra_args=section.get("extraArgs") or {},
         )

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from talops.lab.kubernetes.api import KubeApi
 from talops.lab.kubernetes.apiserver import admin_context
 from talops.lab.talos.cluster.vip import SharedAddress
+from talops.lab.talos.cluster.workloads import Workloads
 from talops.lab.talos.resources.store import ResourceStore
 
 if TYPE_CHECKING:
+    from talops.lab.kubernetes.pods.runner import PodRunner
     from talops.lab.talos.machine.node import Node
 
 
@@ -23,6 +25,8 @@ class Fabric:
         self._discovery: dict[str, ResourceStore] = {}
         self._apis: dict[bytes, KubeApi] = {}
         self._vips: dict[str, SharedAddress] = {}
+        self._leaders: dict[str, Node] = {}
+        self._workloads: dict[KubeApi, Workloads] = {}
         # Every accepted bootstrap, by cluster id: more than one name means a split cluster.
         self.foundings: dict[str, list[str]] = {}
 
@@ -122,6 +126,29 @@ class Fabric:
         found = {i: self.kube_api(i) for i in ids if self.api_servers(i)}
         return {i: api for i, api in found.items() if api is not None}
 
+    def leader(self, cluster_id: str) -> Node | None:
+        """Of the controllers: it stays the leader for as long as it can."""
+        able = [n for n in self.control_planes(cluster_id) if n.control_plane.api_ready]
+        if self._leaders.get(cluster_id) not in able:
+            self._leaders.pop(cluster_id, None)
+            if able:
+                self._leaders[cluster_id] = able[0]
+        return self._leaders.get(cluster_id)
+
+    def workloads(self, api: KubeApi, attach: float) -> Workloads:
+        """`attach` is how long it takes to attach a volume."""
+        if api not in self._workloads:
+            self._workloads[api] = Workloads(api, attach, self._holds_volumes)
+        return self._workloads[api]
+
+    def _holds_volumes(self, name: str) -> bool:
+        return any(n.hostname == name and n.faults.volumes_stuck for n in self._nodes.values())
+
+    def detach(self, runner: PodRunner) -> None:
+        """End the flow of pods to this kubelet."""
+        for workloads in self._workloads.values():
+            workloads.detach(runner)
+
     def vip(self, address: str) -> SharedAddress:
         if address not in self._vips:
             self._vips[address] = SharedAddress(address)
@@ -143,7 +170,11 @@ class Fabric:
     async def close(self) -> None:
         for shared in self._vips.values():
             await shared.close()
+        for workloads in self._workloads.values():
+            await workloads.close()
         for api in self._apis.values():
             await api.close()
+        self._workloads.clear()
+        self._leaders.clear()
         self._apis.clear()
         self._vips.clear()

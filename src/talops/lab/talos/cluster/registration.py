@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, NotReadyError, UnreachableError
 from talops.lab.kubernetes.kubelet import Kubelet, NodeFacts
+from talops.lab.kubernetes.pods.host import PodHost
+from talops.lab.kubernetes.pods.runner import PodRunner
 from talops.lab.talos.machine.stages import Stage
 
 if TYPE_CHECKING:
@@ -15,6 +18,10 @@ if TYPE_CHECKING:
     from talops.lab.talos.machine.node import Node
 
 _POLL = 0.2
+# The grace periods of Talos' kubelets, ordinary and critical pods together.
+_SHUTDOWN_LIMIT = 30.0
+_SHUTDOWN = "node is shutting down"
+_SERVICE_GONE = 0.05
 
 
 class Registration:
@@ -25,20 +32,76 @@ class Registration:
         self.ready = False
         self.renewed = 0.0
         self.trouble = ""
+        self.pods: PodRunner | None = None
         self._changed = asyncio.Event()
+        self._restart = asyncio.Event()
+        self._starts_again = False
 
     def config_changed(self) -> None:
         self._changed.set()
 
-    def forget(self) -> None:
-        self.ready = False
+    async def forget(self) -> None:
+        """The power is off."""
+        self.ready = self._starts_again = False
         self.trouble = ""
+        if self.pods is not None:
+            self._node.fabric.detach(self.pods)
+            await self.pods.lose()
+            self.pods = None
+
+    async def shut_down(self) -> None:
+        """The kubelet's part of an orderly shutdown; without an API server it only takes time."""
+        api, pods = self._api(), self.pods
+        if pods is None or api is None or self._node.apid.cut_off:
+            return
+        self._node.fabric.detach(pods)
+        with contextlib.suppress(TimeoutError, UnreachableError, NotReadyError, ConflictError):
+            async with asyncio.timeout(_SHUTDOWN_LIMIT):
+                await Kubelet(api, self._facts()).report(ready=False, reason=_SHUTDOWN)
+                await pods.shut_down()
+
+    def restart(self) -> None:
+        """A new config of the kubelet; its service ends and starts again."""
+        self._restart.set()
 
     async def run(self, kubelet_start: float) -> None:
+        """The kubelet, as long as the node is up."""
+        while True:
+            await asyncio.sleep(kubelet_start)
+            self._restart.clear()
+            serving = asyncio.create_task(self._serve())
+            restart = asyncio.create_task(self._until_restart())
+            both = {serving, restart}
+            try:
+                done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+            finally:
+                for task in both:
+                    task.cancel()
+                await asyncio.gather(*both, return_exceptions=True)
+            await self._stop_service()
+
+    async def _until_restart(self) -> None:
+        await self._restart.wait()
+
+    async def _stop_service(self) -> None:
+        """Its containers go on; long enough for clients that watch the service."""
+        if self.pods is not None:
+            self._node.fabric.detach(self.pods)
+            await self.pods.stop()
+        services = self._node.services
+        services.set("kubelet", "Finished", "Service finished successfully")
+        await asyncio.sleep(_SERVICE_GONE)
+        services.set("kubelet", "Preparing")
+        self._starts_again = True
+
+    async def _serve(self) -> None:
         """Register as soon as Kubernetes answers, then keep the lease. A kubelet never gives up,
         even if its Node is rejected: `talops lab status` shows why.
         """
-        await asyncio.sleep(kubelet_start)
+        if self._starts_again:
+            self._node.services.set("kubelet", "Running", healthy=True)
         while True:
             try:
                 await self._register()
@@ -67,11 +130,32 @@ class Registration:
         await kubelet.register(kubelet.facts, ready=not never, reason=reason)
         node.store.save_joined()
         assert node.config is not None
-        if node.config.control_plane and node.control_plane.has_pods:
-            await kubelet.mirror_static_pods(node.config.static_pod_images())
+        await kubelet.mirror_static_pods(node.control_plane.serving.pods())
         self.ready = not never
         self.renewed = time.monotonic()
         self.trouble = ""
+        self._run_pods(api)
+
+    def _run_pods(self, api: KubeApi) -> None:
+        node = self._node
+        if not node.settings.workloads:
+            return
+        timing = node.settings.timing
+        if self.pods is None:
+            host = PodHost(
+                node.hostname,
+                node.addresses[0],
+                self._reachable_api,
+                start=timing.of(timing.pod_start),
+                stop=timing.of(timing.pod_stop),
+                log=lambda text: node.journal.log("kubelet", text),
+            )
+            self.pods = PodRunner(host, self.config_changed)
+        workloads = node.fabric.workloads(api, timing.of(timing.attach))
+        workloads.attach(node.hostname, self, self.pods)
+
+    def _reachable_api(self) -> KubeApi | None:
+        return None if self._node.apid.cut_off else self._api()
 
     async def _keep(self) -> None:
         """Renew the lease; end when a change requires a new registration."""
@@ -108,6 +192,7 @@ class Registration:
             kubelet_version=config.kubelet_version,
             os_image=f"Talos ({node.version})",
             machine_id=node.machine.uuid,
+            boot_id=node.boot_id,
             cores=node.machine.cores,
             memory=node.machine.memory,
             control_plane=config.control_plane and not config.names_whole_node,

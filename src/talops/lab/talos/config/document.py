@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Document = dict[str, Any]
+# Where the main document configures each static pod.
+COMPONENT_SECTIONS = {
+    "kube-apiserver": "apiServer",
+    "kube-controller-manager": "controllerManager",
+    "kube-scheduler": "scheduler",
+}
 
 
 @dataclass(frozen=True)
@@ -134,8 +140,12 @@ class MachineConfig:
         return self.machine.get("install") or {}
 
     @property
+    def kubelet_image(self) -> str:
+        return str((self.machine.get("kubelet") or {}).get("image", ""))
+
+    @property
     def kubelet_version(self) -> str:
-        return image_tag(str((self.machine.get("kubelet") or {}).get("image", "")))
+        return image_tag(self.kubelet_image)
 
     @property
     def vips(self) -> tuple[str, ...]:
@@ -164,16 +174,11 @@ class MachineConfig:
     def static_pod_images(self) -> dict[str, str]:
         """Only the images that this config pins; Talos uses its defaults for the rest."""
         version = self.kubelet_version
-        components = {
-            "kube-apiserver": "apiServer",
-            "kube-controller-manager": "controllerManager",
-            "kube-scheduler": "scheduler",
-        }
         return {
             name: str(
                 (self.cluster.get(key) or {}).get("image", f"registry.k8s.io/{name}:{version}")
             )
-            for name, key in components.items()
+            for name, key in COMPONENT_SECTIONS.items()
         }
 
 

@@ -142,7 +142,7 @@ class Boot:
                     node.bootstrap_allowed = True
                     await node.control_plane.bring_up_etcd()
                 async with phase(node, "kubernetes"):
-                    await node.control_plane.bring_up_api()
+                    await node.control_plane.serving.bring_up()
                 background.append(asyncio.create_task(node.control_plane.supervise()))
             async with phase(node, "kubelet"):
                 node.services.set("kubelet", "Running", healthy=True)

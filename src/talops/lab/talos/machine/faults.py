@@ -34,6 +34,7 @@ class Faults:
     network_lost: bool = False
     refuse_bootstrap: bool = False
     disk_full: bool = False
+    volumes_stuck: bool = False  # the CSI driver detaches nothing from it
 
 
 # Rule → the field above, and the key of the rule with its value (none: a boolean).
@@ -45,6 +46,7 @@ _BY_RULE = {
     "talos-network-lost": ("network_lost", ""),
     "talos-refuse-bootstrap": ("refuse_bootstrap", ""),
     "talos-disk-full": ("disk_full", ""),
+    "talos-volumes-stuck": ("volumes_stuck", ""),
 }
 NONE = Faults()
 _FRESH = 0.1

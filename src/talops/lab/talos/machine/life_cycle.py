@@ -53,6 +53,7 @@ class LifeCycle:
         await asyncio.gather(task, return_exceptions=True)
         if graceful:
             self._node.enter(Stage.SHUTTING_DOWN)
+            await self._node.registration.shut_down()
         await self._halt(grace=5.0 if graceful else 0.0)
 
     async def _run(self) -> None:
@@ -111,6 +112,8 @@ class LifeCycle:
             async with phase(node, "upgrade", node.settings.timing.install):
                 record_installation(node, action.image)
         grace = 0.0 if action.force else 5.0
+        if not action.force:
+            await node.registration.shut_down()
         async with phase(node, "stop", node.settings.timing.stop):
             node.journal.task("stopAllServices", actor=action.actor)
             node.journal.sequence(action.kind, start=False, actor=action.actor)
@@ -140,7 +143,7 @@ class LifeCycle:
         node = self._node
         await node.apid.close()
         await node.control_plane.stop(grace=grace)
-        node.registration.forget()
+        await node.registration.forget()
         node.addresses = ()
 
 

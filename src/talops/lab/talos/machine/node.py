@@ -19,6 +19,7 @@ from talops.lab.talos.machine.settings import minor_of
 from talops.lab.talos.machine.stages import Stage, Status
 from talops.lab.talos.machine.store import MachineStore, machine_directory
 from talops.lab.talos.resources.definitions import owned
+from talops.lab.talos.resources.kinds import COMPONENTS
 from talops.lab.talos.resources.store import ResourceStore
 from talops.lab.talos.resources.views import describe, member
 
@@ -156,7 +157,14 @@ class Node:
     def _publish_now(self) -> None:
         self._publishing = False
         self.enter(self.status.stage)  # what it depends on may have changed
+        before = self._component_versions()
         self.resources.replace(owned(found, self.minor) for found in describe(self))
+        if self._component_versions() != before:
+            self.publish()  # other resources repeat these versions
+
+    def _component_versions(self) -> list[int]:
+        found = [self.resources.get((*kind, name)) for name, kind in COMPONENTS.items()]
+        return [stored.version for stored in found if stored is not None]
 
     def keep(self, task: asyncio.Task[None]) -> None:
         """Keep a reference until the task is done, because asyncio does not."""

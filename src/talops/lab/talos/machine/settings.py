@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Returns the path of `etcd` or `kube-apiserver` when a control plane first needs it.
+# Returns the path of `etcd`, `kube-apiserver`, … when a control plane first needs it.
 Tools = Callable[[str], Awaitable[Path]]
 
 
@@ -33,6 +33,10 @@ class Timing:
     authoriser: float = 0.1  # not scaled: how long callers are still readers after that
     lease: float = 10.0  # not scaled: leases are the same in every lab
     grace: float = 40.0  # not scaled: until a silent kubelet makes its node Unknown
+    tolerated: float = 300.0  # not scaled: how long pods stay on a node that is not ready
+    pod_start: float = 2.0
+    pod_stop: float = 1.0
+    attach: float = 2.0  # a volume, or detach it
 
     def of(self, seconds: float) -> float:
         return seconds * self.scale
@@ -56,6 +60,8 @@ class LabSettings:
     reservations: Mapping[str, str] = field(default_factory=dict)
     apiservers: Literal["every", "leader-only"] = "every"
     discovery: bool = True  # whether the nodes can reach a discovery service
+    # Whether pods run: with a real controller manager and scheduler for each cluster.
+    workloads: bool = False
 
 
 def minor_of(version: str) -> int:

@@ -7,12 +7,16 @@ read, so that they cost nothing in a lab of many nodes.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import functools
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from talops.lab.talos.config.document import COMPONENT_SECTIONS
 from talops.lab.talos.resources.definitions import known
+from talops.lab.talos.resources.kinds import COMPONENTS
 from talops.lab.talos.resources.specs import encode, read_data
 from talops.lab.talos.resources.store import Item, Stored
 from talops.lab.talos.resources.values import Values
@@ -22,6 +26,12 @@ if TYPE_CHECKING:
 
     from talops.lab.talos.machine.node import Node
 
+_FOLLOWED = (
+    *(kind for _, kind in COMPONENTS.values()),
+    "StaticPods.kubernetes.talos.dev",
+    "KubeletConfigs.kubernetes.talos.dev",
+    "KubeletSpecs.kubernetes.talos.dev",
+)
 _PLACE = re.compile(r"\$\{([^}]+)\}")
 _CONTROL_PLANE, _WORKER, _MAINTENANCE = "cwm"
 
@@ -68,6 +78,21 @@ def recorded(node: Node, kind: str) -> Iterator[Stored]:
     for template in _templates().get(kind, ()):
         if _role(node) in template.on and template.when in met:
             yield Stored(_item(template, kind, values), 1, node.booted_at, node.booted_at)
+
+
+def followed(node: Node) -> Iterator[Item]:
+    """Those of which clients watch the next version when they change the config."""
+    for kind in _FOLLOWED:
+        for stored in recorded(node, kind):
+            yield dataclasses.replace(stored.item, revision=_revision(node, stored.item))
+
+
+def _revision(node: Node, item: Item) -> str:
+    """What else a config says of a component, which the recorded spec does not show."""
+    assert node.config is not None
+    section = COMPONENT_SECTIONS.get(item.id)
+    found = node.config.cluster.get(section) if section else node.config.machine.get("kubelet")
+    return json.dumps(found, sort_keys=True, default=str)
 
 
 def _conditions(node: Node) -> Iterator[str]:

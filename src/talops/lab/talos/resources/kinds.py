@@ -30,6 +30,11 @@ MACHINE_TYPE: Kind = ("config", "MachineTypes.config.talos.dev")
 ETCD_MEMBER: Kind = ("etcd", "EtcdMembers.etcd.talos.dev")
 NODE_STATUS: Kind = ("k8s", "NodeStatuses.kubernetes.talos.dev")
 MANIFESTS: Kind = ("controlplane", "BootstrapManifestsConfigs.kubernetes.talos.dev")
+COMPONENTS: dict[str, Kind] = {
+    "kube-apiserver": ("controlplane", "APIServerConfigs.kubernetes.talos.dev"),
+    "kube-controller-manager": ("controlplane", "ControllerManagerConfigs.kubernetes.talos.dev"),
+    "kube-scheduler": ("controlplane", "SchedulerConfigs.kubernetes.talos.dev"),
+}
 STATIC_PODS: Kind = ("k8s", "StaticPodStatuses.kubernetes.talos.dev")
 SYSTEM: Kind = ("hardware", "SystemInformations.hardware.talos.dev")
 PROCESSORS: Kind = ("hardware", "Processors.hardware.talos.dev")

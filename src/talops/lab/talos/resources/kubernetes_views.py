@@ -78,9 +78,8 @@ def control_plane(node: Node, config: MachineConfig) -> Iterator[Item]:
         yield built(
             kinds.ETCD_MEMBER, "local", "etcd.MemberSpec", {"member_id": text}, {"memberID": text}
         )
-    images = config.static_pod_images() if node.control_plane.has_pods else {}
-    for component, image in images.items():
-        status = _pod_status(node, component, image)
+    for component, pod in node.control_plane.serving.pods().items():
+        status = _pod_status(node, component, pod.image)
         name = f"kube-system/{component}-{node.hostname}"
         fields = {"pod_status": status}
         yield built(kinds.STATIC_PODS, name, "k8s.StaticPodStatusSpec", fields, status)

@@ -38,6 +38,7 @@ class Item:
     labels: tuple[tuple[str, str], ...] = ()
     annotations: tuple[tuple[str, str], ...] = ()
     finalizers: tuple[str, ...] = ()
+    revision: str = ""  # not shown: another one makes a new version
 
     @property
     def key(self) -> Key:

@@ -8,6 +8,7 @@ import ipaddress
 from typing import TYPE_CHECKING
 
 from talops.lab.kubernetes.pki import Authority, KeyPair, Subject
+from talops.lab.talos.resources.kinds import COMPONENTS
 
 if TYPE_CHECKING:
     from talops.lab.talos.machine.node import Node
@@ -29,7 +30,9 @@ _LEAFS = {
 
 
 class Values:
-    """Placeholders by name; `bytes:` and `b64:` ask for base64, `ip:` for a packed address."""
+    """Placeholders by name; `bytes:` and `b64:` ask for base64, `ip:` for a packed address,
+    `image:` and `config_version:` for those of a component.
+    """
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -40,7 +43,17 @@ class Values:
             return base64.b64encode(self._bytes(rest)).decode()
         if rest and form == "ip":
             return base64.b64encode(_packed(self.text(rest))).decode()
+        if form in {"image", "config_version"} and self.node.config is not None:
+            return self._component(form, rest)
         return self._machine(name) if name in _MACHINE else self._cluster(name)
+
+    def _component(self, form: str, name: str) -> str:
+        config = self.node.config
+        assert config is not None
+        if form == "config_version":
+            found = self.node.resources.get((*COMPONENTS[name], name))
+            return str(found.version if found is not None else 1)
+        return config.kubelet_image if name == "kubelet" else config.static_pod_images()[name]
 
     def _machine(self, name: str) -> str:
         node, address = self.node, self._address

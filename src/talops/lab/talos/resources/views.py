@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.lab.talos.machine.stages import Stage
 from talops.lab.talos.resources import kinds
+from talops.lab.talos.resources.content import followed
 from talops.lab.talos.resources.device_views import disks
 from talops.lab.talos.resources.kubernetes_views import control_plane, node_status
 from talops.lab.talos.resources.network_views import network
@@ -165,6 +166,7 @@ def _configured(node: Node, config: MachineConfig) -> Iterator[Item]:
         machine_type=spec_config_pb2.MachineType.Name(int(role))
     )
     yield item(kinds.MACHINE_TYPE, "machine-type", type_spec, config.type)
+    yield from followed(node)
     if node.status.stage is Stage.RUNNING:
         yield node_status(node, config)
     if config.discovery and not node.discovers:
