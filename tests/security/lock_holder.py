@@ -33,7 +33,7 @@ class Writer(HttpLocks):
         try:
             await self._ask("LOCK", address + run, held)
         except ConflictError:
-            await self._free(address, token.partition(":")[2])
+            await self._free(address, token)
             await self._ask("LOCK", address + run, held)
         try:
             found = await self.read(STATE)
@@ -43,12 +43,14 @@ class Writer(HttpLocks):
         finally:
             await self._ask("UNLOCK", address, held)
 
-    async def _free(self, address: str, mine: str) -> None:
+    async def _free(self, address: str, token: str) -> None:
         """As `recover` does: a lock of a run that does not hold the run lock any more is stale."""
         answer = await self._ask("GET", f"{address}/lock", missing=True)
         found = answer.json() if answer else {}
+        mine = token.partition(":")[2]
         if found.get("Run", mine) != mine:
-            await self._ask("UNLOCK", address, json.dumps({"ID": found["ID"]}).encode())
+            wish = json.dumps({"ID": found["ID"]}).encode()
+            await self._ask("UNLOCK", f"{address}?run={token}", wish)
 
 
 async def main(url: str, who: str, lease: float, count: int) -> int:

@@ -230,7 +230,7 @@ async def test_locks_of_others_are_named(tmp_path: Path) -> None:
     class Backend:
         async def overview(self) -> list[Any]:
             lock = {"ID": "2", "Who": "eve@far"}
-            return [SimpleNamespace(name="01-hypervisors", lock=lock)]
+            return [SimpleNamespace(name="01-hypervisors-ha", lock=lock)]
 
         async def close(self) -> None:
             pass

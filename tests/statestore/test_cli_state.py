@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from tests.statestore.s3_server import S3Server
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two-hosts"
-ONE, TWO = "01-hypervisors", "02-platforms-two-hosts"
+LAYER = "01-hypervisors"
+ONE, TWO = f"{LAYER}-two-hosts", "02-platforms-two-hosts"
 
 
 @pytest.fixture
@@ -113,9 +114,9 @@ def test_local_states_from_backup_to_restore(
     inventory: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A lost file and a torn file come back from the copies that applies leave behind."""
-    path = put(inventory, ONE, state_body(3))
+    path = put(inventory, LAYER, state_body(3))
     with copies_around(inventory, load(inventory).require()):
-        put(inventory, ONE, state_body(4))
+        put(inventory, LAYER, state_body(4))
     kept = sorted((inventory / ".talops" / "state" / ONE).iterdir())
     assert [copy.read_bytes() for copy in kept] == [state_body(3), state_body(4)]
     assert {copy.stat().st_mode & 0o777 for copy in kept} == {0o600}
@@ -137,7 +138,7 @@ def test_local_states_from_backup_to_restore(
 
 def test_restore_from_a_file(inventory: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A file is restored only if it is a state, and over a newer one only with --force."""
-    path = put(inventory, ONE, state_body(4))
+    path = put(inventory, LAYER, state_body(4))
     file = inventory / "old.tfstate"
     file.write_bytes(b"{}")
     talops(capfd, "state", "restore", ONE, file, "-C", inventory, code=1)
@@ -151,14 +152,14 @@ def test_the_old_server_may_have_an_authority_of_its_own(
     inventory: Path, served: Served, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Moving away from a server: the inventory names the new place, and no longer its CA."""
-    put(inventory, ONE, state_body(1))
+    put(inventory, LAYER, state_body(1))
     talops(capfd, "state", "migrate", "--from", "local", "-C", inventory)
     text = (inventory / "cluster.yaml").read_text()
     (inventory / "cluster.yaml").write_text(text.partition("\nstate:\n")[0])
     back = ("state", "migrate", "--from", served.url, "-C", inventory)
     talops(capfd, *back, code=1)
     assert ONE in talops(capfd, *back, "--from-ca", served.certificate)
-    local = inventory / "infrastructure" / ONE / "terraform.tfstate"
+    local = inventory / "infrastructure" / LAYER / "terraform.tfstate"
     assert local.read_bytes() == state_body(1)
 
 
@@ -166,7 +167,7 @@ def test_the_way_to_a_server_and_back_in_time(
     served: Served, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """migrate, versions, diff, show, rollback, restore, locks and unlock against a server."""
-    path = put(served.inventory, ONE, state_body(1))
+    path = put(served.inventory, LAYER, state_body(1))
     at = ("-C", served.inventory)
     moved = talops(capfd, "state", "migrate", "--from", "local", *at)
     assert ONE in moved
@@ -205,7 +206,7 @@ def test_the_way_to_a_bucket_and_back_in_time(
     inventory: Path, bucket: Callable[..., bytes], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The same commands, typed for states in a bucket."""
-    path = put(inventory, ONE, state_body(1))
+    path = put(inventory, LAYER, state_body(1))
     at = ("-C", inventory)
     assert ONE in talops(capfd, "state", "migrate", "--from", "local", *at)
     assert not path.exists()

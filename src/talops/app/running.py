@@ -32,6 +32,7 @@ async def execute(
     `interruption` stops the run from elsewhere: its face handles signals or a button.
     """
     from talops.pipeline.record import run_recorded
+    from talops.site.state.own_name import claim
 
     async def confirm(plan: Plan) -> bool:
         return run.consent.given or await face.confirm(plan, run.consent)
@@ -39,6 +40,7 @@ async def execute(
     async def reconfirm(new: NewPlan) -> bool:
         return not run.consent.given and await face.confirm_changes(new, run.consent)
 
+    await claim(site, face.note)
     seen = _Listener(face)
     options = replace(run.options, confirm=confirm, reconfirm=reconfirm, asks=not run.consent.given)
     mark(site.root)

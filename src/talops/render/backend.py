@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.render.hcl import assignments
+from talops.render.layers import hypervisors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,15 +55,16 @@ def backend_environment(
     """Environment variables for the tofu process; the caller never writes them to a file."""
     state = cluster.state
     if state.kind == "http":
-        return _http_environment(state, layer, credentials)
+        return _http_environment(cluster, layer, credentials)
     if state.kind == "s3":
         return _s3_environment(state, credentials)
     return {}
 
 
 def _http_environment(
-    state: State, layer: Layer, credentials: Mapping[str, Secret]
+    cluster: Cluster, layer: Layer, credentials: Mapping[str, Secret]
 ) -> dict[str, str]:
+    state = cluster.state
     address = f"{state.url}/{layer.state}"
     variables = {
         "TF_HTTP_ADDRESS": address,
@@ -70,7 +72,7 @@ def _http_environment(
         "TF_HTTP_UNLOCK_ADDRESS": f"{address}/lock",
         "TF_HTTP_LOCK_METHOD": "LOCK",
         "TF_HTTP_UNLOCK_METHOD": "UNLOCK",
-        "TF_VAR_hypervisors_state_address": f"{state.url}/01-hypervisors",
+        "TF_VAR_hypervisors_state_address": f"{state.url}/{hypervisors(cluster).state}",
     }
     return variables | _revealed(
         credentials,

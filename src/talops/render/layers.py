@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 MODULE = f"{FOLDER}/modules/proxmox-talos-vm"
 
 
-HYPERVISORS = Layer("01-hypervisors")
+HYPERVISORS = "01-hypervisors"
+
+
+def hypervisors(cluster: Cluster) -> Layer:
+    return Layer(HYPERVISORS, owner=cluster.name)
 
 
 def platform(cluster: Cluster) -> Layer:
@@ -23,6 +27,6 @@ def layers(cluster: Cluster) -> tuple[Layer, ...]:
     """In the order they are applied; none on bare metal."""
     if cluster.proxmox is None:
         return ()
-    first = (HYPERVISORS,) if cluster.hypervisors else ()
+    first = (hypervisors(cluster),) if cluster.hypervisors else ()
     legacy = tuple(Layer(f"03-legacy/{vm.name}") for vm in cluster.legacy)
     return (*first, platform(cluster), *legacy)

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from talops.render.backend import backend_block
 from talops.render.hcl import assignments
-from talops.render.layers import HYPERVISORS, MODULE, layers
+from talops.render.layers import MODULE, hypervisors, layers
 from talops.render.values import (
     hypervisor_values,
     legacy_values,
@@ -113,5 +113,5 @@ def _remote_config(cluster: Cluster) -> str:
         return "    address = var.hypervisors_state_address"
     if cluster.state.kind == "local":
         return '    path = "../../01-hypervisors/terraform.tfstate"'
-    block = backend_block(cluster, HYPERVISORS)
+    block = backend_block(cluster, hypervisors(cluster))
     return "\n".join(block.splitlines()[1:-1])

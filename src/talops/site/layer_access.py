@@ -119,7 +119,7 @@ def engine(site: Site, layer: Layer, emit: Emit) -> Engine:
 async def ensure_init(root: Path, running: Engine, every: Mapping[str, str]) -> None:
     """Run `init` only if its files or addresses changed; it takes seconds each time."""
     layer = running.layer
-    stamp = root / HOME / f"{layer.state}.init"
+    stamp = root / HOME / f"{layer.slug}.init"
     known = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
     # `init` stores the backend there; without this file every other command fails.
     remembered = layer.path / ".terraform" / "terraform.tfstate"
@@ -254,7 +254,7 @@ async def _identify(
 
 
 def _creation_record(root: Path, layer: Layer) -> CreationRecord:
-    return CreationRecord(root / HOME / f"{layer.state}.creating.json")
+    return CreationRecord(root / HOME / f"{layer.slug}.creating.json")
 
 
 def begun_vms(root: Path, cluster: Cluster) -> frozenset[str]:
@@ -264,7 +264,7 @@ def begun_vms(root: Path, cluster: Cluster) -> frozenset[str]:
 
 
 def saved_plan(site: Site, layer: Layer) -> Path:
-    return (site.root / HOME / f"{layer.state}.tfplan").absolute()
+    return (site.root / HOME / f"{layer.slug}.tfplan").absolute()
 
 
 def proxmox_access(given: Mapping[str, str]) -> Access | None:

@@ -124,7 +124,7 @@ class Salvage(Stage[Facts, SalvageChange]):
         if change.action == UNLOCK:
             backend = self._open_backend()
             try:
-                await backend.unlock(change.layer, change.lock)
+                await backend.unlock(change.layer, change.lock, self._site.fence.token)
             finally:
                 await backend.close()
         elif change.action == PUSH:

@@ -59,7 +59,9 @@ def hold(head: Head, wanted: Lock, now: float) -> Head:
     return Head(held, released, head.number, head.current)
 
 
-def unlock(head: Head, lock_id: str | None, by: str | None = None) -> Outcome:
+def unlock(
+    head: Head, lock_id: str | None, by: str | None = None, *, fenced: bool = False
+) -> Outcome:
     """`lock_id` None is the force-unlock of Terraform, which does not name a lock; `by` None a user
     who may remove the locks of others.
     """
@@ -67,6 +69,8 @@ def unlock(head: Head, lock_id: str | None, by: str | None = None) -> Outcome:
         return Outcome(OutcomeKind.SAME, head.lock, head.standing)
     if lock_id is not None and lock_id != head.lock.id:
         return Outcome(OutcomeKind.HELD, head.lock, head.standing)
+    if fenced:
+        return Outcome(OutcomeKind.FENCED, head.lock, head.standing)
     if by is not None and head.lock.owner not in {"", by}:
         return Outcome(OutcomeKind.DENIED, head.lock, head.standing)
     return Outcome(OutcomeKind.DONE, head.lock, head.standing)

@@ -153,7 +153,10 @@ class Service:
         action = "force-unlock" if wish.forced else "unlock"
         entry = AuditEntry(self._clock(), call.who, call.origin, action, call.state)
         by = None if call.force else call.who
-        outcome = await self._store.unlock(call.state, wish.lock_id, entry, by)
+        fence = parse_fence(request.query("run"), call.state)
+        outcome = await self._store.unlock(call.state, wish.lock_id, entry, by, fence)
+        if outcome.kind is OutcomeKind.FENCED:
+            return refusal(409, *_FENCED)
         if outcome.kind is OutcomeKind.DENIED and outcome.holder:
             self.note(call, "unlock-refused", f"lock {outcome.holder.id}")
             return _of_another(call.state, outcome)

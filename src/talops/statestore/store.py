@@ -63,6 +63,7 @@ class Store(Protocol):
         lock_id: str | None,
         entry: AuditEntry | None = None,
         by: str | None = None,
+        fence: Fence | None = None,
     ) -> Outcome:
         """`entry` is recorded if a lock was removed; `by` None may remove the locks of others."""
         ...

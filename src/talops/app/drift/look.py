@@ -10,6 +10,7 @@ from talops.app.drift.model import LAYERS, looked, masked
 from talops.checks.after.reach import Reach
 from talops.pipeline.lock import Holder, local_lock
 from talops.pipeline.stage import Reporter
+from talops.site.state.own_name import claim
 from talops.stages.addons import Addons
 from talops.stages.configure import Configure
 from talops.stages.gitops import GitOps
@@ -31,6 +32,7 @@ async def look(site: Site, wanted: Sequence[str] = LAYERS) -> list[AreaDrift]:
 
 
 async def _look(site: Site, wanted: Sequence[str]) -> list[AreaDrift]:
+    await claim(site, lambda _: None)
     secrets, report = site.secrets, Reporter("drift", lambda _: None)
     inside: list[AnyStage] = [Addons(site, report), GitOps(site, site.redact.learn, report)]
     every: dict[str, Callable[[], Awaitable[AreaDrift]]] = {

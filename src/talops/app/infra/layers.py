@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.app.opening import find_engine, inventory_if_any, read_vault
+from talops.events import Note
 from talops.site import layer_access as access
+from talops.site.site import ClosedSite
+from talops.site.state.own_name import claim
 from talops.tofu.apply_options import ApplyOptions, Guard, Healthy, NoGuard, no_wait
 from talops.tofu.layers import choose, find_layers
 from talops.tofu.policy import Policy
@@ -68,7 +71,7 @@ class OpenLayers:
             await access.ensure_init(self.root, self.engine(layer), self.variables(layer))
 
     def saved(self, layer: Layer) -> Path:
-        return (self.root / FOLDER / f"{layer.state}.tfplan").absolute()
+        return (self.root / FOLDER / f"{layer.slug}.tfplan").absolute()
 
     def applier(self, layer: Layer, order: Order) -> Applier:
         options = ApplyOptions(
@@ -96,5 +99,8 @@ async def open_layers(
     cluster = inventory_if_any(root)
     kept = await read_vault(root, environment, emit)
     credentials = {**kept, **(cluster.credentials if cluster else {})}
+    if cluster:
+        site = ClosedSite(cluster, root, environment, credentials)
+        await claim(site, lambda text: emit(Note(text)))
     engine = await find_engine(root, environment, emit, cluster, program)
     return OpenLayers(root, tuple(layers), engine, emit, cluster, credentials, environment)

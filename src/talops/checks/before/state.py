@@ -22,7 +22,8 @@ async def look(
 ) -> list[Finding]:
     backend = open_backend()
     try:
-        states = [info for info in await backend.overview() if info.name not in leave_out]
+        seen = [info for info in await backend.overview() if not info.was_moved]
+        states = [info for info in seen if info.name not in leave_out]
         return judge(states, backend.place, strict=strict)
     finally:
         await backend.close()

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from talops.site.site import ClosedSite
     from talops.statestore.backends.http import HttpSettings
     from talops.statestore.backends.interface import StateBackend
-    from talops.statestore.backends.locks import NamedLocks
+    from talops.statestore.backends.locks import HttpLocks
     from talops.statestore.backends.s3 import S3Settings
+    from talops.statestore.backends.s3_locks import S3Locks
     from talops.statestore.model import Retention
 
 
@@ -44,7 +45,7 @@ def backend_of(
     )
 
 
-def run_locks(site: ClosedSite) -> NamedLocks | None:
+def run_locks(site: ClosedSite) -> HttpLocks | S3Locks | None:
     """Locks stored with the states; None if the states are local files."""
     kind = site.cluster.state.kind
     ca_file = _ca_file(site, kind)
@@ -80,7 +81,7 @@ def _http(site: ClosedSite, url: str, ca_file: Path | None) -> HttpSettings:
 
 def _s3(site: ClosedSite, place: str | None, ca_file: Path | None) -> tuple[S3Settings, Retention]:
     from talops.render.backend import backend_environment, s3_keys
-    from talops.render.layers import HYPERVISORS
+    from talops.render.layers import hypervisors
     from talops.statestore.backends.s3 import S3Settings
     from talops.statestore.model import Retention
 
@@ -88,7 +89,7 @@ def _s3(site: ClosedSite, place: str | None, ca_file: Path | None) -> tuple[S3Se
     bucket, prefix = cluster.state.bucket or "", cluster.state.prefix
     options = {name: value for name, value in site.environment.items() if name.startswith("AWS_")}
     if cluster.state.kind == "s3":
-        options = {**backend_environment(cluster, HYPERVISORS, credentials), **options}
+        options = {**backend_environment(cluster, hypervisors(cluster), credentials), **options}
         options.setdefault("AWS_REGION", cluster.state.region or "auto")
     elif cluster.state.kind == "local":  # beside a state server, the keys would be its own
         options = {**s3_keys(credentials), **options}

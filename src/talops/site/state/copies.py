@@ -22,9 +22,19 @@ def local_backend(root: Path, cluster: Cluster) -> LocalBackend:
     from talops.statestore.backends.local import LocalBackend
     from talops.statestore.model import Retention
 
+    _rename_copies(root / BACKUPS, cluster)
     files = {layer.state: root / layer.directory / "terraform.tfstate" for layer in layers(cluster)}
     keep = Retention(cluster.state.backups, cluster.state.backup_days)
     return LocalBackend(files, root / BACKUPS, keep)
+
+
+def _rename_copies(folder: Path, cluster: Cluster) -> None:
+    """Copies of layer 01 from before its state had the name of the cluster."""
+    from talops.render.layers import HYPERVISORS, hypervisors
+
+    old, new = folder / HYPERVISORS, folder / hypervisors(cluster).state
+    if old.is_dir() and not new.exists():
+        old.rename(new)
 
 
 def copies_around(root: Path, cluster: Cluster | None) -> AbstractContextManager[None]:

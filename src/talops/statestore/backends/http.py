@@ -118,10 +118,11 @@ class HttpBackend:
         address = self._admin(state, "rollback") + f"?version={version}"
         await self._ask("POST", address)
 
-    async def unlock(self, state: str, lock_id: str | None) -> bool:
+    async def unlock(self, state: str, lock_id: str | None, run: str = "") -> bool:
         held = await self._ask("GET", self._state(state) + "/lock", missing=True)
         body = json.dumps({"ID": lock_id}).encode() if lock_id else b""
-        await self._ask("UNLOCK", self._state(state), body)
+        bound = f"?run={run}" if run else ""
+        await self._ask("UNLOCK", self._state(state) + bound, body)
         return held is not None
 
     async def retire(self, state: str) -> str:

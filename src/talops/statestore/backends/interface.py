@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+# The permanent lock of a state that has another name now.
+MOVED = "moved-to-"
+
+
 @dataclass(frozen=True, slots=True)
 class StateInfo:
     """One state in a list; `problem` says why it cannot be read."""
@@ -29,6 +33,10 @@ class StateInfo:
     @property
     def exists(self) -> bool:
         return self.serial is not None
+
+    @property
+    def was_moved(self) -> bool:
+        return self.lock is not None and str(self.lock.get("ID", "")).startswith(MOVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +75,8 @@ class StateBackend(Protocol):
 
     async def rollback(self, state: str, version: str) -> None: ...
 
-    async def unlock(self, state: str, lock_id: str | None) -> bool:
-        """Remove a lock; False if there was none."""
+    async def unlock(self, state: str, lock_id: str | None, run: str = "") -> bool:
+        """Remove a lock; False if there was none. `run` is the token of the run that does it."""
         ...
 
     async def retire(self, state: str) -> str:

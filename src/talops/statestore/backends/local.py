@@ -102,7 +102,7 @@ class LocalBackend:
             )
         await self.write(state, data, force=True)
 
-    async def unlock(self, state: str, lock_id: str | None) -> bool:
+    async def unlock(self, state: str, lock_id: str | None, run: str = "") -> bool:  # noqa: ARG002  (no server binds requests to runs)
         path = self._file(state)
         info = _lock_info(path)
         if info is None:

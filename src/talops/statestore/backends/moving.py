@@ -55,7 +55,7 @@ async def migrate(
 
 
 async def _names(source: StateBackend, wanted: Sequence[str]) -> list[str]:
-    listed = {info.name: info for info in await source.overview()}
+    listed = {info.name: info for info in await source.overview() if not info.was_moved}
     if unknown := [name for name in wanted if name not in listed]:
         raise TalopsError(f"state {unknown[0]} does not exist", where=source.place)
     chosen = [info for name, info in listed.items() if not wanted or name in wanted]

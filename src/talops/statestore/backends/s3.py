@@ -111,7 +111,7 @@ class S3Backend:
             )
         await self.write(state, data, force=True)
 
-    async def unlock(self, state: str, lock_id: str | None) -> bool:
+    async def unlock(self, state: str, lock_id: str | None, run: str = "") -> bool:  # noqa: ARG002  (no server binds requests to runs)
         held = await self._lock(state)
         if held is None:
             return False

@@ -95,10 +95,13 @@ SELECT {_LOCK_COLUMNS}, verdict, current, serial, lineage, md5 FROM s
 """  # noqa: S608  (constants)
 
 UNLOCK = f"""
-WITH s AS MATERIALIZED (
+WITH f AS MATERIALIZED (
+  SELECT 1 FROM talops_state WHERE name = $8::text AND lock_id = $9::text FOR SHARE
+), s AS MATERIALIZED (
   SELECT {_LOCK_COLUMNS}, current, serial, lineage, md5, CASE
     WHEN lock_id IS NULL OR $2::text = ANY (released) THEN 'same'
     WHEN $2 IS NOT NULL AND lock_id <> $2 THEN 'held'
+    WHEN $8 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM f) THEN 'fenced'
     WHEN $7::text IS NOT NULL AND lock_owner NOT IN ('', $7) THEN 'denied'
     ELSE 'done' END AS verdict
   FROM talops_state WHERE name = $1 FOR UPDATE

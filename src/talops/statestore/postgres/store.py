@@ -83,9 +83,10 @@ class PostgresStore:
         lock_id: str | None,
         entry: AuditEntry | None = None,
         by: str | None = None,
+        fence: Fence | None = None,
     ) -> Outcome:
         noted = (entry.at, entry.who, entry.origin, entry.action) if entry else (None,) * 4
-        return await self._change(state, sql.UNLOCK, lock_id, *noted, by)
+        return await self._change(state, sql.UNLOCK, lock_id, *noted, by, *_fence(fence))
 
     async def write(self, state: str, draft: Draft) -> Outcome:
         """The key of an encrypted version is bound to its number, which is known only afterwards:

@@ -30,7 +30,7 @@ def lock(document: Document, wanted: Lock, entry: AuditEntry | None, now: float)
 def unlock(
     document: Document, lock_id: str | None, entry: AuditEntry | None, by: str | None
 ) -> Judged:
-    outcome = rules.unlock(document.head, lock_id, by)
+    outcome = rules.unlock(document.head, lock_id, by, fenced=document.fenced)
     held = document.head.lock
     if outcome.kind is not OutcomeKind.DONE or held is None:
         return outcome, None

@@ -74,9 +74,10 @@ class S3Store:
         lock_id: str | None,
         entry: AuditEntry | None = None,
         by: str | None = None,
+        fence: Fence | None = None,
     ) -> Outcome:
         change = partial(changes.unlock, lock_id=lock_id, entry=entry, by=by)
-        return await self._heads.swap(state, change)
+        return await self._heads.swap(state, change, fence)
 
     async def write(self, state: str, draft: Draft) -> Outcome:
         if draft.blob:

@@ -53,9 +53,10 @@ def unlock(
     lock_id: str | None,
     entry: AuditEntry | None,
     by: str | None = None,
+    fence: Fence | None = None,
 ) -> Outcome:
     before = db.head(state)
-    outcome = rules.unlock(before, lock_id, by)
+    outcome = rules.unlock(before, lock_id, by, fenced=_is_fenced(db, fence))
     if outcome.kind is OutcomeKind.DONE and before.lock:
         released = rules.release(before.released, before.lock.id)
         db.execute(_UNLOCK, (" ".join(released), state))

@@ -77,9 +77,10 @@ class SqliteStore:
         lock_id: str | None,
         entry: AuditEntry | None = None,
         by: str | None = None,
+        fence: Fence | None = None,
     ) -> Outcome:
         return await self._commits.run(
-            partial(changes.unlock, state=state, lock_id=lock_id, entry=entry, by=by)
+            partial(changes.unlock, state=state, lock_id=lock_id, entry=entry, by=by, fence=fence)
         )
 
     async def write(self, state: str, draft: Draft) -> Outcome:
