@@ -47,6 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """One for all tests here; each takes a project of its own."""
     root = tmp_path_factory.mktemp("served")
     users.add(root / "users.json", "alice", "alice-password", read=(), write=("home-*",))
+    users.add(root / "users.json", "auditor", "auditor-password", read=("*",), write=())
     store = StoreAddress(Secret(f"sqlite:{root / 'states'}"))
     with running(store, "--users", str(root / "users.json"), "--tls-self-made", str(root)) as it:
         yield replace(it, directory=root)
@@ -312,3 +313,55 @@ def test_two_servers_on_one_directory(tmp_path: Path) -> None:
     store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
     with running(store), pytest.raises(RuntimeError, match="another state server"), running(store):
         pass
+
+
+def test_the_audit_from_the_command_line(
+    served: Served, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It lists what this user may see, and proves the chain; a chain that became shorter shows."""
+    at = ("-C", served.inventory)
+    put(served.inventory, LAYER, state_body(1))
+    talops(capfd, "state", "migrate", "--from", "local", *at)
+    shown = talops(capfd, "state", "audit", "show", *at)
+    assert "write" in shown
+    rows = json.loads(
+        talops(capfd, "state", "audit", "show", "--state", ONE, "-o", "json", "--limit", "2", *at)
+    )
+    assert [row["action"] for row in rows][:1] == ["read"]
+    assert run(["state", "audit", "verify", *map(str, at)]) == 1
+    assert 'it requires "read": ["*"]' in capfd.readouterr().err
+    monkeypatch.setenv("TF_HTTP_USERNAME", "auditor")
+    monkeypatch.setenv("TF_HTTP_PASSWORD", "auditor-password")
+    proof = json.loads(talops(capfd, "state", "audit", "verify", "-o", "json", *at))
+    assert proof["problems"] == []
+    assert proof["entries"] >= 5
+    seen = served.inventory / ".talops" / "state" / "audit-seen.json"
+    place, mark = next(iter(json.loads(seen.read_text()).items()))
+    assert mark["number"] == proof["number"]
+    seen.write_text(json.dumps({place: {"number": 10_000, "hash": "f" * 64}}))
+    assert run(["state", "audit", "verify", *map(str, at)]) == 1
+    said = capfd.readouterr().err
+    assert "but block 10000 existed: its end was removed" in said
+    seen.write_text(json.dumps({place: {"number": 1, "hash": "f" * 64}}))
+    assert run(["state", "audit", "verify", *map(str, at)]) == 1
+    assert "rewritten" in capfd.readouterr().err
+    seen.write_text("{")
+    assert run(["state", "audit", "verify", *map(str, at)]) == 1
+    assert "cannot read what was seen" in capfd.readouterr().err
+
+
+def test_local_states_have_no_audit(inventory: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The error names the backend that has one."""
+    assert run(["state", "audit", "verify", "-C", str(inventory)]) == 1
+    assert "only a state server has an audit" in capfd.readouterr().err
+
+
+def test_the_right_to_force_from_the_command_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is granted with the user or later, and revoked."""
+    book = tmp_path / "users.json"
+    talops(capfd, "state", "user", "add", "carol", "--users", book, "--force", "home/*")
+    assert users.load(book)["carol"].force == ("home/*",)
+    talops(capfd, "state", "user", "grant", "carol", "--users", book)
+    assert users.load(book)["carol"].force == ()

@@ -71,6 +71,16 @@ def test_an_intact_chain_has_no_problems() -> None:
     assert problems(blocks, blocks[3].mark, blocks[8].mark, signer=RING) == []
 
 
+def test_the_end_may_be_named_after_it_was_read() -> None:
+    """As the last, empty page of a server does; another end with the same number is a problem."""
+    blocks, verifier = chain_of(3), Verifier()
+    verifier.read(blocks)
+    verifier.remember(blocks[-1].mark)
+    assert verifier.end() == []
+    verifier.remember(Mark(3, "f" * 64))
+    assert "not the end" in verifier.end()[0]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_no_damage_goes_unnoticed(seed: int) -> None:
     """Removed, changed, exchanged, inserted or cut off anywhere: at least one problem."""

@@ -99,9 +99,11 @@ class Verifier:
         self._seen: dict[int, str] = {}
 
     def remember(self, mark: Mark) -> None:
-        """A block that existed must still be the same."""
-        if mark.number:
+        """A block that existed must be the same when it is read."""
+        if mark.number > self.last.number:
             self._seen[mark.number] = mark.hash
+        elif mark.number == self.last.number and mark.hash != self.last.hash:
+            self.problems.append(f"block {mark.number} is not the end that the server names")
 
     def read(self, blocks: Iterable[Block]) -> None:
         for block in blocks:

@@ -106,7 +106,8 @@ WITH f AS MATERIALIZED (
     ELSE 'done' END AS verdict
   FROM talops_state WHERE name = $1 FOR UPDATE
 ), u AS (
-  UPDATE talops_state t SET lock_id = NULL, lock_info = NULL, released = {_RELEASED}
+  UPDATE talops_state t SET lock_id = NULL, lock_info = NULL, lock_owner = '', lock_expires = 0,
+    released = {_RELEASED}
   FROM s WHERE t.name = $1 AND s.verdict = 'done'
 ), a AS (
   INSERT INTO talops_audit (at, who, origin, action, state, detail)
