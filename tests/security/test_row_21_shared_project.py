@@ -6,13 +6,14 @@ import json
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.statestore.helpers import lock_document, state_body
 from tests.statestore.running import running
 from tests.statestore.s3_server import s3
 
+from talops.app.infra import layers as opening
 from talops.errors import ConflictError
 from talops.inventory.load import load
 from talops.redaction import Secret
@@ -172,3 +173,24 @@ def test_copies_of_local_states_follow(tmp_path: Path, cluster: Cluster) -> None
     local_backend(tmp_path, cluster)
     assert (old.parent / hypervisors(cluster).state / "copy").read_text() == "x"
     assert not old.exists()
+
+
+@pytest.mark.parametrize("offline", [True, False])
+async def test_commands_on_files_need_no_server(
+    monkeypatch: pytest.MonkeyPatch, offline: bool
+) -> None:
+    """`infra validate` and `infra fmt` work without it; all others check the name first."""
+    asked: list[str] = []
+
+    async def claimed(site: Any, _: object) -> None:
+        asked.append(site.cluster.name)
+
+    async def nothing(*_: object) -> dict[str, str]:
+        return {}
+
+    monkeypatch.setattr(opening, "claim", claimed)
+    for name in ("read_vault", "find_engine"):
+        monkeypatch.setattr(opening, name, nothing)
+    monkeypatch.setattr(opening, "choose", lambda *_: [])
+    await opening.open_layers(EXAMPLE, {}, lambda _: None, offline=offline)
+    assert asked == ([] if offline else ["ha"])

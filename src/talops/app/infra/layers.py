@@ -93,13 +93,18 @@ async def open_layers(
     emit: Emit,
     wanted: list[str] | None = None,
     program: str | None = None,
+    *,
+    offline: bool = False,
 ) -> OpenLayers:
-    """`root` is absolute; `emit` receives the installations, then the events of the engine."""
+    """`root` is absolute; `emit` receives the installations, then the events of the engine.
+
+    `offline`: for commands that read only files.
+    """
     layers = choose(find_layers(root), wanted, root)
     cluster = inventory_if_any(root)
     kept = await read_vault(root, environment, emit)
     credentials = {**kept, **(cluster.credentials if cluster else {})}
-    if cluster:
+    if cluster and not offline:
         site = ClosedSite(cluster, root, environment, credentials)
         await claim(site, lambda text: emit(Note(text)))
     engine = await find_engine(root, environment, emit, cluster, program)

@@ -49,10 +49,16 @@ class Asked:
         """For commands whose result is a document."""
         return self._context(Format.TEXT)
 
-    def _context(self, output: Format) -> AbstractContextManager[OpenLayers]:
+    def offline(self) -> AbstractContextManager[OpenLayers]:
+        """For commands that read only files, and work without the place of the states."""
+        return self._context(Format.TEXT, offline=True)
+
+    def _context(
+        self, output: Format, *, offline: bool = False
+    ) -> AbstractContextManager[OpenLayers]:
         from talops.cli.infra.opening import opened
 
-        return opened(self.directory, self.layers, output, self.tofu)
+        return opened(self.directory, self.layers, output, self.tofu, offline=offline)
 
 
 def command(

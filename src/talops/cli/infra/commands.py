@@ -162,7 +162,7 @@ def validate(asked: Asked) -> None:
     """Validate the files of the layers; change nothing."""
     from talops.app.infra.running import validate_layers
 
-    with asked.quietly() as run:
+    with asked.offline() as run:
         found = asyncio.run(validate_layers(run))
     if asked.json:
         print_json(found)
@@ -236,7 +236,7 @@ def _watched(run: OpenLayers, order: Order) -> Order:
 
 def _format(asked: Asked, *, check: bool) -> bool:
     found = False
-    with asked.quietly() as run:
+    with asked.offline() as run:
         for each in run.layers:
             for name in asyncio.run(run.engine(each).fmt(check=check)):
                 found = True

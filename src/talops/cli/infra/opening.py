@@ -23,6 +23,8 @@ def opened(
     wanted: list[str] | None,
     output: Format,
     program: str | None = None,
+    *,
+    offline: bool = False,
 ) -> Iterator[OpenLayers]:
     """The chosen layers with all they need; shows progress inside the context."""
     from talops.cli.infra.view import open_view
@@ -30,6 +32,7 @@ def opened(
 
     root = (directory or Path.cwd()).absolute()
     with progress() as emit:
-        found = asyncio.run(open_layers(root, dict(os.environ), emit, wanted, program))
+        opening = open_layers(root, dict(os.environ), emit, wanted, program, offline=offline)
+        found = asyncio.run(opening)
     with open_view(json=output is Format.JSON, out=sys.stdout, err=sys.stderr) as view:
         yield replace(found, emit=view)
