@@ -112,6 +112,22 @@ def budget(name: str, available: int) -> Object:
     return _object("policy/v1", "PodDisruptionBudget", name, spec)
 
 
+def shop(workers: int, *, volumes: bool = False, **notes: str) -> list[Object]:
+    """What a cluster of this size carries: spread, with budgets that a roll of one node can keep.
+    The only worker of a cluster cannot be drained if a pod has to stay.
+    """
+    several = workers > 1
+    store = stateful_set("db", 3 if several else 1, **notes)
+    return [
+        deployment("web", max(2, workers), **notes),
+        budget("web", max(2, workers) - 1 if several else 0),
+        *([storage_class()] if volumes else []),
+        with_volumes(store) if volumes else store,
+        budget("db", 2 if several else 0),
+        daemon_set("agent"),
+    ]
+
+
 def path_of(obj: Object) -> str:
     return f"{_PATHS[obj['kind']]}/{obj['metadata']['name']}"
 

@@ -27,6 +27,7 @@ class Collection:
         self._path = path
         self._seen = seen
         self.objects: dict[str, Object] = {}  # by uid
+        self.listed = False  # whether it has been complete once
 
     async def follow(self) -> None:
         """Until it is cancelled; a lost connection means that everything is listed again."""
@@ -46,6 +47,7 @@ class Collection:
             self._note(gone, gone=True)
         for item in items.values():
             self._note(item, gone=False)
+        self.listed = True
         return str(listed["metadata"].get("resourceVersion", ""))
 
     def _note(self, found: Object, *, gone: bool) -> None:
