@@ -35,8 +35,18 @@ KINDS = {
     "talos-refuse-bootstrap": "machine `machine` refuses to bootstrap etcd",
     "talos-disk-full": "writes to the disks of machine `machine` fail",
     "talos-volumes-stuck": "no volume can be detached from machine `machine`",
+    "talos-hang": "the next boot of machine `machine` does not end",
+    "talos-boot-fails": "a new system on machine `machine` fails to boot; the old one runs",
+    "talos-install-fails": "installers on machine `machine` end with `exit_code` (default 1)",
+    "talos-image-missing": "images that match `path` (default all) cannot be pulled on `machine`",
+    "talos-slow-pull": "pulls on machine `machine` make no progress for `seconds`",
+    "talos-etcd-lost": "etcd on machine `machine` ends and does not start",
+    "talos-etcd-slow": "etcd on machine `machine` responds with delays",
 }
 CRASH = "talos-crash"
+MISSING = "talos-image-missing"
+# Their `path` is searched by the node, in the images that it pulls.
+_BY_NODES = {MISSING}
 # Fields that must be equal; an empty one matches anything.
 _EXACT = (
     "host", "node", "method", "vmid", "storage", "token", "task", "step", "when", "phase",
@@ -52,7 +62,7 @@ class Fault:
     host: str = ""  # the Proxmox installation
     node: str = ""
     method: str = ""
-    path: str = ""  # regular expression, searched in the path below /api2/json
+    path: str = ""  # regular expression, searched in the path below /api2/json, or in an image
     vmid: int = 0
     storage: str = ""
     token: str = ""
@@ -60,6 +70,7 @@ class Fault:
     step: str = ""
     machine: str = ""  # a VM's name or UUID
     phase: str = ""
+    exit_code: int = 1
     status: int = 500
     message: str = ""
     seconds: float = 0.0
@@ -78,7 +89,8 @@ class Fault:
                 return False
         if self.machine and "machine" in facts and self.machine not in facts["machine"]:
             return False
-        return not self.path or bool(re.search(self.path, facts.get("path", "")))
+        asked = facts.get("path", "" if self.kind not in _BY_NODES else None)
+        return not self.path or asked is None or bool(re.search(self.path, asked))
 
 
 def parse(raw: dict[str, Any]) -> Fault:

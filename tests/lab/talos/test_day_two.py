@@ -106,6 +106,7 @@ async def test_three_members_come_and_go(lean_lab: Lab) -> None:
     await lab.cluster(*names)
     await until(partial(_voters, lab, set(names)))
     await _loses_a_member_for_a_while(lab)
+    await _etcd_ends_and_comes_back(lab)
     await _leadership_moves(lab)
     await _another_takes_over_the_api(lab)
     await until(partial(_voters, lab, set(names)))
@@ -138,6 +139,28 @@ async def _loses_a_member_for_a_while(lab: Lab) -> None:
     member = lab.node("cp-3").control_plane.etcd
     assert member is not None
     await until(member.client.healthy)
+
+
+async def _etcd_ends_and_comes_back(lab: Lab) -> None:
+    """Its machine still answers, and says that its etcd does not."""
+    lab.host.faults.set("cp-3", Faults(etcd_lost=True))
+
+    async def unhealthy() -> bool:
+        service = lab.node("cp-3").services.get("etcd")
+        return service is not None and service.healthy is False
+
+    await until(unhealthy)
+    with pytest.raises(GRPCError) as refused:
+        await lab.api("cp-3").EtcdStatus(Empty())
+    assert refused.value.status is Status.UNAVAILABLE
+    lab.host.faults.set("cp-3", Faults(etcd_slow=True))
+
+    async def answers() -> bool:
+        return bool(await lab.api("cp-3").EtcdStatus(Empty()))
+
+    await until(answers)
+    lab.host.faults.clear("cp-3")
+    await lab.ready("cp-3")
 
 
 async def _leadership_moves(lab: Lab) -> None:

@@ -287,7 +287,7 @@ def _setting(text: str) -> tuple[str, Any]:
     key, separator, value = text.partition("=")
     if not separator:
         raise typer.BadParameter(f"{text!r} is not key=value")
-    if key in {"vmid", "status", "times", "skip", "seed"}:
+    if key in {"vmid", "status", "times", "skip", "seed", "exit_code"}:
         return key, int(value)
     return key, float(value) if key in {"seconds", "probability"} else value
 

@@ -164,6 +164,7 @@ async def _put_to_use(
 
 def _switch(node: Node, config: MachineConfig) -> None:
     old, node.config = node.config, config
+    asyncio.get_running_loop().call_later(0.1, node.judge_network)  # after the reply
     node.publish()
     node.announce()
     if old is not None and old.machine.get("kubelet") != config.machine.get("kubelet"):

@@ -12,6 +12,7 @@ from grpclib.exceptions import GRPCError
 
 from talops.lab.talos import pods
 from talops.lab.talos.api.common import full_disk
+from talops.lab.talos.api.power import missing
 from talops.lab.talos.call import Api
 from talops.lab.talos.pods import KUBERNETES, PAUSE, static_pods
 from talops.talos.wire import common_pb2, image_pb2, machine_pb2
@@ -55,6 +56,10 @@ class ContainersApi(Api):
 
     async def image_pull(self, request: machine_pb2.ImagePullRequest) -> machine_pb2.ImagePull:
         full_disk(self.node, "/var/lib/containerd")
+        if missing(self.node, request.reference):
+            text = f"error pulling image: {request.reference}: not found"
+            raise GRPCError(Status.NOT_FOUND, text)
+        await asyncio.sleep(self.node.faults.slow_pull)
         timing = self.node.settings.timing
         await asyncio.sleep(timing.of(timing.pull))
         self.node.store.save_pulled(request.reference, request.namespace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 from grpclib.const import Status
@@ -11,6 +12,7 @@ from grpclib.exceptions import GRPCError
 
 from talops.errors import TalopsError
 from talops.lab.talos.call import Api
+from talops.lab.talos.machine.boot import rolled_back
 from talops.lab.talos.machine.failures import NextAction
 from talops.lab.talos.machine.image import Image, installer_image
 from talops.lab.talos.machine.life_cycle import stage_upgrade
@@ -68,12 +70,13 @@ class PowerApi(Api):
 
     async def rollback(self, _: machine_pb2.RollbackRequest) -> machine_pb2.Rollback:
         installation = self.node.store.installation()
+        if installation.staged:  # written, not booted: the running system is the previous one
+            self.node.store.save(dataclasses.replace(installation, staged=""))
+            self._ask(NextAction("reboot", self.new_actor()))
+            return machine_pb2.Rollback()
         if not installation.previous:
             raise GRPCError(Status.FAILED_PRECONDITION, "no previous version to roll back to")
-        swapped = dataclasses.replace(
-            installation, version=installation.previous, previous=installation.version
-        )
-        self.node.store.save(swapped)
+        self.node.store.save(rolled_back(installation))
         self._ask(NextAction("reboot", self.new_actor()))
         return machine_pb2.Rollback()
 
@@ -116,13 +119,17 @@ class PowerApi(Api):
 def pullable(node: Node, reference: str) -> Image:
     """The content of an installer reference, or the error of a registry."""
     image = installer_image(reference)
-    if image is None:
-        text = f'error validating installer image "{reference}": not found'
-        raise GRPCError(Status.NOT_FOUND, text)
+    if image is None or missing(node, reference):
+        raise GRPCError(Status.NOT_FOUND, f"error pulling image: {reference}: not found")
     if node.faults.disk_full:
         text = f'failed to pull image "{reference}": no space left on device'
         raise GRPCError(Status.RESOURCE_EXHAUSTED, text)
     return image
+
+
+def missing(node: Node, reference: str) -> bool:
+    pattern = node.faults.image_missing
+    return bool(pattern and re.search(pattern, reference))
 
 
 async def _etcd_permits(node: Node) -> None:

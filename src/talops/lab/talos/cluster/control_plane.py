@@ -15,9 +15,11 @@ from talops.lab.talos.machine.failures import SequenceFailedError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from talops.lab.kubernetes.process import Process
     from talops.lab.talos.machine.node import Node
 
 _POLL = 0.2
+_PAUSE = 0.25
 _METRICS_PORT, _METRICS_SINCE = 2383, 14
 _HEALTH_LIMIT = 60.0
 _LEAVE_LIMIT = 30.0
@@ -157,6 +159,9 @@ class ControlPlane:
                 continue
             if self.etcd is not None and not self.etcd.running:
                 self._node.services.set("etcd", "Waiting", "etcd ended", healthy=False)
+                if self._node.faults.etcd_lost:
+                    self.serving.ready = False
+                    continue
                 await self.etcd.start()
                 await self._until_healthy(self.etcd)
                 self._node.services.set("etcd", "Running", healthy=True)
@@ -212,6 +217,22 @@ class ControlPlane:
         self.member_id = 0
         self._left = False
         await self._node.fabric.settle_vips()
+
+    async def disturb_etcd(self, *, lost: bool) -> None:
+        """A fault, at each tick of the lab: it is killed, or pauses for half of the time."""
+        process = self.etcd.process if self.etcd is not None else None
+        if process is None or not process.running:
+            return
+        if lost:
+            await process.stop(grace=0.0)
+            return
+        process.freeze()
+        asyncio.get_running_loop().call_later(_PAUSE, self._resume, process)
+
+    def _resume(self, process: Process) -> None:
+        """A node without a network stays frozen."""
+        if not self._node.apid.cut_off:
+            process.resume()
 
     def freeze(self, *, frozen: bool) -> None:
         own = self.etcd.process if self.etcd is not None else None

@@ -65,14 +65,17 @@ class Serving:
         self._binary = await self._program()
         self._api = ApiServer(self._settings())
         await self._api.start()
+        await self._until_ready(self._api)
+
+    async def _until_ready(self, api: ApiServer) -> None:
         while True:
             try:
-                await self._api.wait_ready(_READY_LIMIT)
+                await api.wait_ready(_READY_LIMIT)
             except (NotReadyError, TimeoutError) as error:
                 self._node.journal.log(_APISERVER, str(error))
-                if not self._api.running:
+                if not api.running:
                     await asyncio.sleep(_POLL)
-                    await self._api.start()
+                    await api.start()
                 continue
             break
         self.ready = True
@@ -118,6 +121,8 @@ class Serving:
             self._show({**self._pods, _APISERVER: waiting})
             await self._api.stop()
             await self.bring_up()
+        elif not self.ready:  # its etcd was away
+            await self._until_ready(self._api)
         await self._leader.follow()
         if self.ready:
             self._show(wanted(self._node))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from typing import TYPE_CHECKING
 
 from talops.lab.talos.config.decoding import BadConfigError, decode
@@ -12,12 +13,14 @@ from talops.lab.talos.machine.disks import choose
 from talops.lab.talos.machine.failures import NextAction, SequenceFailedError
 from talops.lab.talos.machine.image import Image, boot_image, installer_image
 from talops.lab.talos.machine.phases import phase
-from talops.lab.talos.machine.settings import dhcp_reservations
 from talops.lab.talos.machine.stages import Stage
 from talops.lab.talos.machine.store import Installation
 
 if TYPE_CHECKING:
     from talops.lab.talos.machine.node import Node
+
+
+_POLL = 0.2
 
 
 class Boot:
@@ -32,6 +35,8 @@ class Boot:
         node.reborn()
         node.enter(Stage.BOOTING)
         await asyncio.sleep(timing.of(timing.firmware) + node.faults.slow_boot)
+        while node.faults.hangs:  # noqa: ASYNC110  (a fault, not an event)
+            await asyncio.sleep(_POLL)
         image = self._image()
         if image is None:
             node.enter(Stage.UNKNOWN)
@@ -60,10 +65,22 @@ class Boot:
             if staged is not None:
                 record_installation(node, staged)
                 installed = node.store.installation()
+        if installed.trial:
+            installed = self._first_boot(installed)
         if installed.version:
             return Image(installed.version, installed.schematic, on_disk=True)
         default = node.settings.default_version
         return boot_image(node.machine, default, blank=installed.blank)
+
+    def _first_boot(self, installed: Installation) -> Installation:
+        """The boot loader returns to the old system when a new one does not come up."""
+        node = self._node
+        settled = dataclasses.replace(installed, trial=False)
+        if node.faults.boot_fails:
+            settled = rolled_back(settled)
+            node.journal.kmsg(f"boot of {installed.version} failed, booting {settled.version}")
+        node.store.save(settled)
+        return settled
 
     def _load_persisted(self) -> None:
         raw = self._node.store.config()
@@ -77,10 +94,7 @@ class Boot:
     def _set_addresses(self) -> None:
         node = self._node
         found = list(link_addresses(node.config, node.macs)) if node.config else []
-        if node.machine.network is not None:
-            found.append(node.machine.network.address.partition("/")[0])
-        reservations = dhcp_reservations(node.settings)
-        found += [reservations[mac] for mac in node.macs if mac in reservations]
+        found += node.given_addresses()
         node.addresses = tuple(dict.fromkeys(a for a in found if a.startswith("127.")))
         for foreign in (a for a in found if not a.startswith("127.")):
             node.journal.kmsg(f"address {foreign} is not on the lab's network, left out")
@@ -121,6 +135,8 @@ class Boot:
             raise SequenceFailedError(f"no disk matches {wanted}; this machine has {names}")
         if node.faults.disk_full:
             raise SequenceFailedError(f"failed to write {disk.path}: no space left on device")
+        if node.faults.install_exit:
+            raise SequenceFailedError(f"task failed with exit code {node.faults.install_exit}")
         reference = str(install.get("image") or "")
         image = installer_image(reference) or Image(node.version, node.schematic)
         record_installation(node, image, disk.path)
@@ -162,6 +178,7 @@ class Boot:
             disk = next((d.path for d in node.devices if not d.readonly), "")
             record_installation(node, Image(node.version, node.schematic, on_disk=True), disk)
         self._set_addresses()
+        node.judge_network()
         if node.config.control_plane:
             node.fabric.add_control_plane(node)
         for name in services.CONTROL_PLANE if node.config.control_plane else ():
@@ -179,6 +196,17 @@ class Boot:
         node.announce()
 
 
+def rolled_back(installed: Installation) -> Installation:
+    """The two systems on the disk change places."""
+    return dataclasses.replace(
+        installed,
+        version=installed.previous,
+        schematic=installed.previous_schematic,
+        previous=installed.version,
+        previous_schematic=installed.schematic,
+    )
+
+
 def record_installation(node: Node, image: Image, disk: str = "") -> None:
     """The new content of the disk; the previous version stays recorded for a rollback."""
     old = node.store.installation()
@@ -187,6 +215,8 @@ def record_installation(node: Node, image: Image, disk: str = "") -> None:
         schematic=image.schematic,
         disk=disk or old.disk,
         previous=old.version,
+        previous_schematic=old.schematic,
+        trial=bool(old.version),
         meta=old.meta,
     )
     node.store.save(new)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
 from talops.files import write_atomic
-from talops.lab.faults import CRASH
+from talops.lab.faults import CRASH, MISSING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,13 @@ class Faults:
     refuse_bootstrap: bool = False
     disk_full: bool = False
     volumes_stuck: bool = False  # the CSI driver detaches nothing from it
+    hangs: bool = False  # its next boot does not get past the firmware
+    boot_fails: bool = False  # a newly installed system does not boot: the old one does, silently
+    install_exit: int = 0  # the exit code of its next installations
+    image_missing: str = ""  # a pattern: images that no registry has for it
+    slow_pull: float = 0.0  # seconds without progress in each pull, not scaled
+    etcd_lost: bool = False  # its etcd ends and does not start
+    etcd_slow: bool = False  # its etcd pauses for half of the time
 
 
 # Rule → the field above, and the key of the rule with its value (none: a boolean).
@@ -47,7 +54,16 @@ _BY_RULE = {
     "talos-refuse-bootstrap": ("refuse_bootstrap", ""),
     "talos-disk-full": ("disk_full", ""),
     "talos-volumes-stuck": ("volumes_stuck", ""),
+    "talos-hang": ("hangs", ""),
+    "talos-boot-fails": ("boot_fails", ""),
+    "talos-install-fails": ("install_exit", "exit_code"),
+    "talos-image-missing": ("image_missing", "path"),
+    "talos-slow-pull": ("slow_pull", "seconds"),
+    "talos-etcd-lost": ("etcd_lost", ""),
+    "talos-etcd-slow": ("etcd_slow", ""),
 }
+# What a rule without the key means.
+_EVERY = {MISSING: "."}
 NONE = Faults()
 _FRESH = 0.1
 
@@ -104,7 +120,7 @@ class FaultBook:
 
 def _ruled(rules: Rules, names: tuple[str, ...]) -> Faults:
     found: dict[str, Any] = {
-        field: (getattr(rule, key) if key else True)
+        field: (getattr(rule, key) or _EVERY.get(kind, 0)) if key else True
         for kind, (field, key) in _BY_RULE.items()
         if (rule := rules.standing(kind, machine=names))
     }

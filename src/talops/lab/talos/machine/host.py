@@ -93,6 +93,7 @@ class TalosHost:
         while True:
             await asyncio.sleep(_TICK)
             await self._follow_network_faults()
+            await self._follow_etcd_faults()
             await self._follow_clocks()
             for node in self.fabric.nodes():
                 for address in node.config.vips if node.config else ():
@@ -103,13 +104,19 @@ class TalosHost:
 
     async def _follow_network_faults(self) -> None:
         for node in self.fabric.nodes():
-            lost = node.faults.network_lost
+            lost = node.faults.network_lost or bool(node.cut_by_config)
             if lost and not node.apid.cut_off and node.addresses:
                 node.control_plane.freeze(frozen=True)
                 await node.apid.lose_network()
             elif not lost and node.apid.cut_off and node.apid.can_open:
                 node.control_plane.freeze(frozen=False)
                 await node.apid.find_network()
+
+    async def _follow_etcd_faults(self) -> None:
+        for node in self.fabric.nodes():
+            faults = node.faults
+            if faults.etcd_lost or faults.etcd_slow:
+                await node.control_plane.disturb_etcd(lost=faults.etcd_lost)
 
     async def _follow_clocks(self) -> None:
         """After its clock is corrected, a node creates its certificate again."""

@@ -110,6 +110,9 @@ class LifeCycle:
             await self._reset(action)
         if action.kind == "upgrade" and action.image is not None:
             async with phase(node, "upgrade", node.settings.timing.install):
+                if node.faults.install_exit:
+                    code = node.faults.install_exit
+                    raise SequenceFailedError(f"upgrade failed: exit code {code}")
                 record_installation(node, action.image)
         grace = 0.0 if action.force else 5.0
         if not action.force:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from talops.lab.talos.apid import Apid
 from talops.lab.talos.cluster.control_plane import ControlPlane
 from talops.lab.talos.cluster.registration import Registration
+from talops.lab.talos.config.cuts import cut_by
 from talops.lab.talos.machine.conditions import unmet
 from talops.lab.talos.machine.disks import BlockDevice, block_devices
 from talops.lab.talos.machine.journal import Journal
 from talops.lab.talos.machine.services import ServiceBoard
-from talops.lab.talos.machine.settings import minor_of
+from talops.lab.talos.machine.settings import dhcp_reservations, minor_of
 from talops.lab.talos.machine.stages import Stage, Status
 from talops.lab.talos.machine.store import MachineStore, machine_directory
 from talops.lab.talos.resources.definitions import owned
@@ -62,6 +63,8 @@ class Node:
         self.boot_id = ""
         self.booted_at = 0.0
         self.bootstrap_allowed = False
+        self.installing = False  # an installer runs
+        self.cut_by_config = ""  # why its own config makes it unreachable
         self.reboots_for_config = False  # an applied config reboots it; it accepts no other config
         self.rollback: asyncio.TimerHandle | None = None
         # The certificates that this boot created for its own programs, by purpose.
@@ -107,6 +110,21 @@ class Node:
     def reachable(self) -> bool:
         return bool(self.addresses) and not self.apid.cut_off
 
+    def given_addresses(self) -> list[str]:
+        """From the cloud-init drive and from DHCP."""
+        found = []
+        if self.machine.network is not None:
+            found.append(self.machine.network.address.partition("/")[0])
+        reservations = dhcp_reservations(self.settings)
+        return found + [reservations[mac] for mac in self.macs if mac in reservations]
+
+    def judge_network(self) -> None:
+        """Whether the config cuts the node off; the lab's next tick does it."""
+        if self.config is None or not self.addresses:
+            return
+        given = self.given_addresses()
+        self.cut_by_config = cut_by(self.config, self.macs, self.addresses[0], elsewhere=given)
+
     @property
     def devices(self) -> list[BlockDevice]:
         return block_devices(self.machine, renamed=self.faults.wrong_disk)
@@ -133,8 +151,9 @@ class Node:
         self.config = None
         self.config_arrived = asyncio.Event()
         self.bootstrap_allowed = False
-        self.reboots_for_config = False
+        self.reboots_for_config = self.installing = False
         self.rollback = None
+        self.cut_by_config = ""
         self.certificates = {}
         self.publish()
 

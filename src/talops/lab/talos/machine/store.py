@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Installation:
     """`version` is empty while nothing was installed; `staged` is an installer to run at the next
-    boot; `blank` means that a reset has wiped even the image that the disk came with.
+    boot; `previous` is the system that a rollback boots; `blank` means that a reset has wiped even
+    the image that the disk came with.
     """
 
     version: str = ""
@@ -27,7 +28,9 @@ class Installation:
     schematic: str = ""
     disk: str = ""
     previous: str = ""
+    previous_schematic: str = ""
     staged: str = ""
+    trial: bool = False  # the new system has not booted yet
     meta: dict[str, str] = field(default_factory=dict)
 
 

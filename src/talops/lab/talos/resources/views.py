@@ -84,6 +84,8 @@ def _runtime(node: Node) -> Iterator[Item]:
     yield item(kinds.MACHINE_STATUS, "machine", node.status.spec(), node.status.yaml())
     if node.minor >= _NEW:
         yield from _since_1_14(node)
+    if node.schematic:
+        yield _schematic(node.schematic)
     security = spec_runtime_pb2.SecurityStateSpec(
         secure_boot=node.machine.secureboot, booted_with_uki=node.machine.uefi
     )
@@ -108,6 +110,19 @@ def _runtime(node: Node) -> Iterator[Item]:
             process = {"pid": service.pid, "mount_namespace": _MOUNTS}
             yaml = {"pid": service.pid, "mountNamespace": _MOUNTS}
             yield built(kinds.SERVICE_PIDS, service.id, "runtime.ServicePIDSpec", process, yaml)
+
+
+def _schematic(identifier: str) -> Item:
+    """The virtual extension that the Image Factory adds: its version is the schematic's id."""
+    metadata = {
+        "name": "schematic",
+        "version": identifier,
+        "author": "Image Factory",
+        "description": "Virtual extension which specifies the schematic of the image.",
+    }
+    fields = {"image": "schematic.sqsh", "metadata": metadata}
+    yaml = {"image": "schematic.sqsh", "metadata": {**metadata, "compatibility": {}}}
+    return built(kinds.EXTENSIONS, "schematic", "extensions.Layer", fields, yaml)
 
 
 def _since_1_14(node: Node) -> Iterator[Item]:
