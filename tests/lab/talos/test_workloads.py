@@ -25,7 +25,7 @@ from tests.lab.workload.manifests import (
 )
 
 from talops.lab.talos.machine.faults import Faults
-from talops.talos.wire.machine_pb2 import RebootRequest
+from talops.talos.wire.machine_pb2 import RebootRequest, UpgradeRequest
 
 if TYPE_CHECKING:
     from tests.lab.talos.harness import Lab
@@ -57,6 +57,7 @@ async def test_pods_day_by_day(workload_lab: Lab) -> None:
     await _jobs_end(cluster)
     await _mirror_pods_return(cluster)
     await _a_reboot_fails_its_pods(lab, cluster)
+    await _the_old_upgrade_drains(lab, cluster)
     await _a_lost_node_is_evicted(lab, cluster)
 
 
@@ -175,6 +176,29 @@ async def _a_reboot_fails_its_pods(lab: Lab, cluster: Cluster) -> None:
     after = {p["metadata"]["uid"]: p for p in await cluster.pods("db")}
     kept = [uid for uid in after if uid in before]
     assert [before[uid]["spec"]["nodeName"] for uid in kept] == ["w-2"]
+
+
+async def _the_old_upgrade_drains(lab: Lab, cluster: Cluster) -> None:
+    """The node evicts its pods itself, and is schedulable again when it has booted."""
+    await until(partial(cluster.ready, "web", 2))
+    boot = lab.node("w-1").boot_id
+    image = "factory.talos.dev/nocloud-installer/" + "a" * 64 + ":v1.13.10"
+    await lab.api("w-1").Upgrade(UpgradeRequest(image=image))
+
+    async def returned() -> bool:
+        node = await cluster.node("w-1")
+        return bool(
+            node["status"]["nodeInfo"]["bootID"] != boot
+            and ready_word(node) == "True"
+            and not node["spec"].get("unschedulable")
+        )
+
+    await until(returned)
+    assert "talos.dev/cordoned" not in (await cluster.node("w-1"))["metadata"]["annotations"]
+    failed = [p for p in await cluster.pods("web") if p["status"].get("reason") == "Terminated"]
+    assert failed == []
+    await until(partial(cluster.ready, "web", 2))
+    await until(partial(cluster.ready, "db", 2))
 
 
 async def _a_lost_node_is_evicted(lab: Lab, cluster: Cluster) -> None:

@@ -11,6 +11,7 @@ from talops.errors import ConflictError, NotReadyError, UnreachableError
 from talops.lab.kubernetes.kubelet import Kubelet, NodeFacts
 from talops.lab.kubernetes.pods.host import PodHost
 from talops.lab.kubernetes.pods.runner import PodRunner
+from talops.lab.talos.cluster.draining import drain, uncordon
 from talops.lab.talos.machine.stages import Stage
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ class Registration:
             self._node.fabric.detach(self.pods)
             await self.pods.lose()
             self.pods = None
+
+    async def drain(self) -> None:
+        """Before Talos shuts down, is reset gracefully, or is upgraded by the old call."""
+        api, node = self._reachable_api(), self._node
+        if node.settings.workloads and api is not None and self.renewed:
+            await drain(api, node.hostname, node.settings.timing)
 
     async def shut_down(self) -> None:
         """The kubelet's part of an orderly shutdown; without an API server it only takes time."""
@@ -134,6 +141,8 @@ class Registration:
         self.ready = not never
         self.renewed = time.monotonic()
         self.trouble = ""
+        if node.settings.workloads:
+            await uncordon(api, node.hostname)
         self._run_pods(api)
 
     def _run_pods(self, api: KubeApi) -> None:

@@ -53,6 +53,7 @@ class LifeCycle:
         await asyncio.gather(task, return_exceptions=True)
         if graceful:
             self._node.enter(Stage.SHUTTING_DOWN)
+            await self._node.registration.drain()
             await self._node.registration.shut_down()
         await self._halt(grace=5.0 if graceful else 0.0)
 
@@ -106,6 +107,8 @@ class LifeCycle:
         }[action.kind]
         node.journal.sequence(action.kind, start=True, actor=action.actor)
         node.enter(stage)
+        if _drains(action):
+            await node.registration.drain()
         if action.kind == "reset":
             await self._reset(action)
         if action.kind == "upgrade" and action.image is not None:
@@ -148,6 +151,13 @@ class LifeCycle:
         await node.control_plane.stop(grace=grace)
         await node.registration.forget()
         node.addresses = ()
+
+
+def _drains(action: NextAction) -> bool:
+    """A reboot and everything that is forced does not."""
+    if action.kind == "reset":
+        return action.graceful
+    return action.kind in {"shutdown", "upgrade"} and not action.force
 
 
 def _complain(task: asyncio.Task[None]) -> None:
