@@ -49,8 +49,11 @@ class Rolling:
 
     def roller(self, options: RollOptions = DEFAULT) -> Roller:
         site = self.site
-        report = Reporter("roll", self.events.append)
-        return Roller(site, self.secrets(site), report, options)
+        return Roller(site, self.secrets(site), options)
+
+    @property
+    def report(self) -> Reporter:
+        return Reporter("roll", self.events.append)
 
     def node(self, name: str) -> Node:
         return next(node for node in self.site.cluster.nodes if node.name == name)

@@ -62,7 +62,7 @@ async def test_all_nodes_are_rolled_in_order(rolling: Start) -> None:
         async with cluster.kube() as kube:
             await kube.merge(Ref("v1", "Node", "w-2"), {"spec": {"unschedulable": True}})
         roller = cluster.roller(RollOptions(max_unavailable=Width(2)))
-        await roller.roll([watch.turn(name) for name in cluster.boots()])
+        await roller.roll([watch.turn(name) for name in cluster.boots()], cluster.report)
 
         after = cluster.boots()
         assert all(before[name] != after[name] for name in before)
@@ -101,7 +101,7 @@ async def _resumes(cluster: Rolling) -> None:
         return mark
 
     turns = [watch.turn("w-1"), dataclasses.replace(watch.turn("w-2"), prepare=prepare)]
-    await cluster.roller().roll(turns)
+    await cluster.roller().roll(turns, cluster.report)
     assert watch.order == ["w-2", "w-1"]
     assert seen == [mark], "what was installed in this boot is known"
     assert cluster.boots()["w-2"] != boot
@@ -118,7 +118,7 @@ async def _stops_after_a_failure(cluster: Rolling) -> None:
     turns = [Turn(cluster.node("w-1"), "upgrade", fail), cluster.reboot("w-2")]
     before = cluster.boots()
     with pytest.raises(TalopsError, match="no space left") as stopped:
-        await cluster.roller().roll(turns)
+        await cluster.roller().roll(turns, cluster.report)
     assert stopped.value.where == "restarting w-1 (w-1)"
     assert stopped.value.hint
     assert cluster.boots() == before
@@ -130,7 +130,7 @@ async def _stops_after_a_failure(cluster: Rolling) -> None:
     assert kept.reason == "upgrade"
     assert kept.drained
     # The next run: nothing is left to do to this node but to give it back.
-    await cluster.roller().roll([Turn(cluster.node("w-1"), "upgrade")])
+    await cluster.roller().roll([Turn(cluster.node("w-1"), "upgrade")], cluster.report)
     given = (await cluster.kube_nodes())["w-1"]
     assert not is_cordoned(given)
     assert ANNOTATION not in (given["metadata"].get("annotations") or {})
@@ -168,12 +168,14 @@ async def _refuses_to_drain(cluster: Rolling) -> None:
         }
         await kube.merge(Ref.of(pod), status, subresource="status")
         with pytest.raises(TalopsError, match=r"Pod default/web.*disruption budget") as refused:
-            await cluster.roller(RollOptions(drain_timeout=1.0)).roll([cluster.reboot("w-1")])
+            await cluster.roller(RollOptions(drain_timeout=1.0)).roll(
+                [cluster.reboot("w-1")], cluster.report
+            )
         assert refused.value.where
         assert refused.value.where.startswith("draining w-1")
         assert refused.value.hint == "kubectl get poddisruptionbudgets -n default"
         assert cluster.boots()["w-1"] == before
         await kube.delete(Ref.of(budget))
-    await asyncio.wait_for(cluster.roller().roll([cluster.reboot("w-1")]), 60)
+    await asyncio.wait_for(cluster.roller().roll([cluster.reboot("w-1")], cluster.report), 60)
     assert cluster.boots()["w-1"] != before
     assert not is_cordoned((await cluster.kube_nodes())["w-1"])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from talops.inventory.model import Cluster, Node
     from talops.pipeline.result import RunResult
     from talops.pipeline.run import BuildStages
+    from talops.rolls.options import RollOptions
     from talops.site.enrolment.admission import Admission
     from talops.site.site import Site
     from talops.tofu.policy import Policy
@@ -44,19 +45,21 @@ def up(
     selection: Selection = ALL,
     policy: Policy | None = None,
     admission: Admission | None = None,
+    rolls: RollOptions | None = None,
 ) -> Run:
     """`policy` is what a plan may replace or destroy, `admission` which machines may get a config;
-    nothing by default.
+    nothing by default. `rolls`: how nodes are taken out of service.
     """
+    from talops.rolls.options import DEFAULT
     from talops.site.enrolment.admission import NOTHING_SAID
     from talops.tofu.policy import Policy
     from talops.workflows import up as workflow
 
-    allowed, said = policy or Policy(), admission or NOTHING_SAID
+    allowed, said, how = policy or Policy(), admission or NOTHING_SAID, rolls or DEFAULT
     return _run(
         "up",
         site,
-        lambda record: workflow.up(site, record, allowed, said),
+        lambda record: workflow.up(site, record, allowed, said, how),
         manner,
         Consent("talops up --yes", manner.yes),
         afterwards(

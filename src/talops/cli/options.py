@@ -94,6 +94,23 @@ Reinstall = Annotated[
 ]
 
 
+MaxUnavailable = Annotated[
+    str,
+    typer.Option(
+        "--max-unavailable",
+        metavar="N|N%",
+        help="Workers out of service at the same time.",
+        show_default="1",
+    ),
+]
+DrainTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--drain-timeout", metavar="SECONDS", help="Stop if a node is not drained by then.", min=0
+    ),
+]
+
+
 def allowing(
     replace: list[str] | None,
     destroy: list[str] | None,

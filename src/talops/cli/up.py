@@ -14,7 +14,9 @@ from talops.cli.options import (
     AllowReplace,
     AllowUnhealthyEtcd,
     Directory,
+    DrainTimeout,
     Format,
+    MaxUnavailable,
     Output,
     Reinstall,
     Yes,
@@ -70,6 +72,8 @@ def up(
     allow_destroy: AllowDestroy = None,
     allow_disconnect: AllowDisconnect = None,
     allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
+    max_unavailable: MaxUnavailable = "",
+    drain_timeout: DrainTimeout = None,
     accept_fingerprint: AcceptFingerprint = None,
     reinstall: Reinstall = None,
     output: Output = Format.TEXT,
@@ -77,6 +81,7 @@ def up(
     """Create or update the cluster to match the inventory; safe to repeat."""
     from talops.app import runs
     from talops.app.admission import admission
+    from talops.app.rolling import roll_options
     from talops.cli.opening import site_of
     from talops.cli.running import run_and_exit
     from talops.pipeline.selection import Selection
@@ -98,6 +103,7 @@ def up(
         selection=wanted,
         policy=policy,
         admission=admission(site.cluster, accept_fingerprint or (), reinstall or ()),
+        rolls=roll_options(max_unavailable, drain_timeout, allow_unhealthy_etcd or ()),
     )
     run_and_exit(site, run, output)
 

@@ -150,16 +150,14 @@ class Gates:
         gates: Sequence[Gate],
         limit: float,
         interval: float,
-        report: Callable[[Waiting], None],
     ) -> None:
         self._gates = gates
         self._limit = limit
         self._interval = interval
-        self._report = report
         self._remembering = asyncio.Lock()
         self._remembered = False
 
-    async def pass_all(self, absence: Absence) -> None:
+    async def pass_all(self, absence: Absence, report: Callable[[Waiting], None]) -> None:
         async with self._remembering:
             if not self._remembered:
                 for gate in self._gates:
@@ -176,7 +174,7 @@ class Gates:
             probe,
             timeout=self._limit,
             interval=self._interval,
-            report=self._report,
+            report=report,
             hint="correct what the gate names, then: talops up",
         )
 

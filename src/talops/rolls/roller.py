@@ -41,13 +41,11 @@ class Roller:
         self,
         site: Site,
         secrets: SecretsFile,
-        report: Reporter,
         options: RollOptions = DEFAULT,
         gates: Sequence[Gate] = (),
     ) -> None:
         self._site = site
         self._secrets = secrets
-        self._report = report
         self.options = options
         self._own_gates = gates
         self.reach = KubeReach(site, secrets)
@@ -79,7 +77,7 @@ class Roller:
             for node in nodes
         ]
 
-    async def roll(self, turns: Sequence[Turn]) -> None:
+    async def roll(self, turns: Sequence[Turn], report: Reporter) -> None:
         """All of these nodes in the right order; stops after the first failure."""
         by_name = {turn.node.name: turn for turn in turns}
         found = await self.candidates(turn.node for turn in turns)
@@ -87,16 +85,16 @@ class Roller:
         workers = len(self._site.cluster.workers)
         for group in groups(found, workers, self.options.max_unavailable):
             queue = [by_name[name] for name in group.names]
-            await self._together(queue, group.width)
+            await self._together(queue, group.width, report)
 
-    async def turn(self, turn: Turn) -> None:
+    async def turn(self, turn: Turn, report: Reporter) -> None:
         """One node, from the gates before it to the gates after it."""
         lock = self._planes if turn.node.controller else self._workers
         async with lock:
             self._check()
             await self._site.fence.check()
             try:
-                await self._steps(turn)
+                await self._steps(turn, report)
             except TalopsError as error:
                 self._failed = self._failed or f"{turn.node.name}: {error.what}"
                 raise
@@ -105,10 +103,10 @@ class Roller:
         """These were not healthy before the roll: until their turn, the gates excuse them."""
         self._sick |= frozenset(names)
 
-    async def _together(self, queue: list[Turn], width: int) -> None:
+    async def _together(self, queue: list[Turn], width: int, report: Reporter) -> None:
         async def work() -> None:
             while queue and not self._failed:
-                await self.turn(queue.pop(0))
+                await self.turn(queue.pop(0), report)
 
         outcomes = await asyncio.gather(*(work() for _ in range(width)), return_exceptions=True)
         failures = [o for o in outcomes if isinstance(o, BaseException)]
@@ -116,13 +114,13 @@ class Roller:
             failures.sort(key=lambda failure: isinstance(failure, RollStoppedError))
             raise failures[0]
 
-    async def _steps(self, turn: Turn) -> None:
+    async def _steps(self, turn: Turn, report: Reporter) -> None:
         fleet = await self._secrets.fleet()
-        steps = Steps(turn, self._site, fleet, self.reach, self.options, self._report)
+        steps = Steps(turn, self._site, fleet, self.reach, self.options, report)
         gates = await self._all_gates()
         async with self._taken(turn.node.name):
             async with steps.step(Step.GATES):
-                await gates.pass_all(self._absence())
+                await gates.pass_all(self._absence(), report.waiting)
                 await steps.look()
             if turn.act:
                 await self._take_away(steps)
@@ -132,7 +130,7 @@ class Roller:
                 await steps.release()
         self._sick -= {turn.node.name}
         async with steps.step(Step.AFTER):
-            await gates.pass_all(self._absence())
+            await gates.pass_all(self._absence(), report.waiting)
 
     async def _take_away(self, steps: Steps) -> None:
         await steps.prepare()
@@ -176,7 +174,6 @@ class Roller:
                 ],
                 self._site.limits.kubernetes,
                 self._site.limits.interval,
-                self._report.waiting,
             )
         return self._gates
 

@@ -11,6 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Absent, Stage
+from talops.rolls.rolling import Rolling
 from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.fleet import Configured, Unreachable, all_answer
 from talops.site.node_configs import NodeConfigs
@@ -44,9 +45,11 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
         report: Reporter,
         allow_unhealthy_etcd: Collection[str] = (),
         admission: Admission = NOTHING_SAID,
+        rolling: Rolling | None = None,
     ) -> None:
         self._site = site
         self._secrets = secrets
+        self._rolling = rolling or Rolling(site)
         self._configs = NodeConfigs(site, secrets, report, allow_unhealthy_etcd, admission)
         # A node that does not answer may be rebooting.
         self.patience = site.limits.boot

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from talops.errors import DifferencesFoundError, TalopsError
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.render.layers import layers
+from talops.rolls.rolling import Rolling
 from talops.site import layer_access as access
 from talops.site.resource_progress import ResourceProgress, made_vm
 from talops.site.state.copies import copies_around
@@ -82,12 +83,18 @@ class Provision(Stage[Facts, LayerChange]):
     under_way: asyncio.Event
 
     def __init__(
-        self, site: Site, secrets: SecretsFile, report: Reporter, policy: Policy | None = None
+        self,
+        site: Site,
+        secrets: SecretsFile,
+        report: Reporter,
+        policy: Policy | None = None,
+        rolling: Rolling | None = None,
     ) -> None:
         self._site = site
         self._secrets = secrets
         self._report = report
         self._policy = policy or Policy()
+        self._rolling = rolling or Rolling(site)
         self._ready: set[str] = set()
         # Nodes whose VMs were created in this run: they must answer.
         self._new: set[str] = set()

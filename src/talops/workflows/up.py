@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from talops import stages
 from talops.pipeline.later import Later
+from talops.rolls.options import DEFAULT, RollOptions
+from talops.rolls.rolling import Rolling
 from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.stages.provision import Provision
 
@@ -21,20 +23,30 @@ if TYPE_CHECKING:
 
 
 def up(
-    site: Site, record: Record, policy: Policy, admission: Admission = NOTHING_SAID
+    site: Site,
+    record: Record,
+    policy: Policy,
+    admission: Admission = NOTHING_SAID,
+    options: RollOptions = DEFAULT,
 ) -> list[AnyStage]:
     secrets, report = site.secrets, record.report
+    rolling = Rolling(site, options)
     proxmox, nas = site.cluster.proxmox, site.cluster.truenas
     return [
         Later("preflight", lambda: stages.Preflight.of(site, report("preflight"))),
         Later("configure", lambda: stages.Configure(site, secrets, report("configure"))),
         *([Later("images", lambda: stages.Images(site, report("images")))] if proxmox else []),
         *([Later("storage", lambda: stages.Storage(site, report("storage")))] if nas else []),
-        *([Provision(site, secrets, report("provision"), policy)] if proxmox else []),
+        *([Provision(site, secrets, report("provision"), policy, rolling)] if proxmox else []),
         Later(
             "apply-config",
             lambda: stages.ApplyConfig(
-                site, secrets, report("apply-config"), policy.allow_unhealthy_etcd, admission
+                site,
+                secrets,
+                report("apply-config"),
+                policy.allow_unhealthy_etcd,
+                admission,
+                rolling,
             ),
         ),
         Later("bootstrap", lambda: stages.Bootstrap(site, secrets, report("bootstrap"))),
