@@ -166,7 +166,12 @@ def test_foreign_key_is_refused(bundle: Bundle) -> None:
     del data["secrets"]["secretboxencryptionsecret"]
     with pytest.raises(TalopsError) as caught:
         bundles.from_data(data, where="secrets.yaml")
-    for text in ("Kubernetes CA: the key", "Talos CA holds no", "service account", "secretbox"):
+    for text in (
+        "Kubernetes CA: the key",
+        "Talos CA does not contain",
+        "service account",
+        "secretbox",
+    ):
         assert text in caught.value.what
 
 

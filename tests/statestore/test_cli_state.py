@@ -68,9 +68,10 @@ def served(inventory: Path, server: Running, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("TF_HTTP_PASSWORD", "alice-password")
     url = f"{server.address}/home-{uuid.uuid4().hex}"
     assert server.directory is not None
-    certificate = server.directory / "certificate.pem"
+    certificate = inventory / "server.pem"
+    shutil.copy(server.directory / "certificate.pem", certificate)
     with (inventory / "cluster.yaml").open("a") as file:
-        file.write(f"\nstate:\n  type: http\n  url: {url}\n  ca_file: {certificate}\n")
+        file.write(f"\nstate:\n  type: http\n  url: {url}\n  ca_file: {certificate.name}\n")
     return Served(inventory, url, certificate)
 
 

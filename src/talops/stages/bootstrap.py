@@ -16,6 +16,7 @@ from talops.pipeline.stage import Absent, Change, Stage
 from talops.plural import count
 from talops.site.fleet import ETCD_DATA, Fleet, named
 from talops.site.founding import record
+from talops.site.founding.advice import restore, wipe
 from talops.site.founding.evidence import Evidence, find_evidence, on_record, shared_record
 from talops.talos.errors import AlreadyDoneError, MaintenanceModeError, PreconditionError
 from talops.waiting import NotYet, Ready, wait_for
@@ -25,16 +26,6 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
-
-RESTORE = (
-    "restore a snapshot: talops recover --from-snapshot FILE; or, if losing its data is "
-    "acceptable, start with an empty etcd: talops recover --bootstrap-again {cluster}"
-)
-WIPE = (
-    "if their machines cannot come back, wipe what is left: talops talos reset --label EPHEMERAL "
-    "--reboot --no-graceful --nodes {nodes}; then restore a snapshot: talops recover "
-    "--from-snapshot FILE"
-)
 
 
 @dataclass(frozen=True)
@@ -134,7 +125,7 @@ class Bootstrap(Stage[Facts, Change]):
                 "this cluster was bootstrapped before, but no control plane has etcd data: "
                 + "; ".join(map(str, facts.evidence)),
                 where=", ".join(facts.planes),
-                hint=RESTORE.format(cluster=self._site.cluster.name),
+                hint=restore(self._site.cluster.name),
             )
         first = self._planes[0]
         return [
@@ -202,7 +193,7 @@ class Bootstrap(Stage[Facts, Change]):
             f"etcd has lost its majority: {count(len(facts.lost), 'member')} of "
             f"{len(facts.members)} without data ({', '.join(sorted(facts.lost))})",
             where=", ".join(node.name for node in left),
-            hint=WIPE.format(nodes=",".join(str(node.address) for node in left)),
+            hint=wipe(left),
         )
 
     async def _found(self) -> Ready[None] | NotYet:

@@ -81,7 +81,9 @@ def test_random_inventories(
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for file, content in zip(("cluster.yaml", "nodes.yaml"), pair, strict=True):
-                (folder / file).write_text(json.dumps(content), encoding="utf-8")
+                (folder / file).write_text(
+                    json.dumps(content, ensure_ascii=False), encoding="utf-8"
+                )
             cluster = load(folder).require()
             for contract in Contract:
                 assert complaints(cluster, contract, bundle, oracle, folder) == {}
