@@ -18,6 +18,7 @@ from talops.generated import Action, Change
 from talops.inventory.sections import Addons
 from talops.machineconfig.contract import Contract
 from talops.machineconfig.generate import generate
+from talops.machineconfig.kubernetes_images import Component, Held
 from talops.machineconfig.request import ClusterRequest, NodeRequest
 from talops.machineconfig.secrets import pem
 from talops.machineconfig.secrets.pki import Pair
@@ -35,6 +36,7 @@ from talops.tofu.rules import Effect
 if TYPE_CHECKING:
     from tests.examples import Example
 
+    from talops.inventory.model import Cluster
     from talops.machineconfig.secrets.bundle import Bundle
 
 
@@ -179,9 +181,26 @@ def test_no_secret_is_shown(bundle: Bundle, contract: Contract) -> None:
 )
 def test_machine_configs(facts: NodeFacts, impacts: list[str], safe: bool) -> None:
     """The node itself said whether it would reboot."""
-    found = talos.judge("cp-1", facts, WANTED)
+    found = talos.judge("cp-1", replace(facts, wanted=WANTED))
     assert [d.impact for d in found] == impacts
     assert all(d.safe == safe for d in found)
+
+
+@pytest.mark.parametrize(
+    ("running", "command"),
+    [
+        ("v1.35.4", "talops up"),
+        ("v1.36.2", "set kubernetes_version: v1.36.2 in cluster.yaml"),
+    ],
+)
+def test_a_version_is_a_difference_of_its_own(running: str, command: str) -> None:
+    """Only an upgrade raises it, nothing lowers it, and it does not stop a repair of the rest."""
+    held = (Held(Component.KUBELET, "v1.36.1", running),)
+    (found,) = talos.judge("cp-1", NodeFacts(Configured(WANTED, None), same=True, held=held))
+    assert (found.attribute, found.wanted, found.actual) == ("kubelet", "v1.36.1", running)
+    assert (found.impact, found.command, found.safe) == ("upgrades", command, False)
+    assert quiet_nodes([found]) == []
+    assert quiet_nodes([found, _row("cp-1", safe=True)]) == ["cp-1"]
 
 
 def test_kubernetes_as_written(example: Example) -> None:
@@ -204,6 +223,14 @@ def test_kubernetes_as_written(example: Example) -> None:
         ("ha-w-3", "kubelet", False),
         ("stranger", "exists", False),
     ]
+    assert _kubelet(ha, seen) == ("upgrades", "talops up")
+    seen["ha-w-3"]["status"]["nodeInfo"] = {"kubeletVersion": "v1.99.0"}
+    assert _kubelet(ha, seen) == ("upgrades", "set kubernetes_version: v1.99.0 in cluster.yaml")
+
+
+def _kubelet(cluster: Cluster, seen: dict[str, Any]) -> tuple[str, str]:
+    found = kubernetes.judge(cluster, seen)
+    return next((d.impact, d.command) for d in found if d.attribute == "kubelet")
 
 
 async def test_what_could_not_be_read_is_said() -> None:

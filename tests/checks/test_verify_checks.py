@@ -34,6 +34,16 @@ def test_versions_name_every_place_that_differs(example: Example) -> None:
     assert verdict(found) is Verdict.FAILED
 
 
+def test_a_newer_kubernetes_is_a_warning(example: Example) -> None:
+    """Another program raised it: the operator decides, and no run waits for it."""
+    ha = example("ha")
+    found = versions.judge(ha, {}, {"the API server": "v1.99.0", "the kubelet of a": "v1.99.0"})
+    assert verdict(found) is Verdict.WARNING
+    assert found[0].hint == "set kubernetes_version: v1.99.0 in cluster.yaml"
+    older = versions.judge(ha, {}, {"the API server": "v1.30.0"})
+    assert (verdict(older), older[0].hint) == (Verdict.FAILED, "talops up")
+
+
 PLANES = ("cp-1", "cp-2", "cp-3")
 
 

@@ -94,3 +94,33 @@ async def _store_only(site: NodeSite) -> None:
     async with Fleet(site.bundle).talos(cluster.control_planes[0]) as talos:
         text = configs["cp-1"].to_yaml()
         await talos.machine.apply_configuration(text, mode=ApplyMode.STAGED)
+
+
+async def test_a_new_kubernetes_version_is_no_change_of_configs(
+    tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle
+) -> None:
+    """It waits for an upgrade, also beside other changes; a new node gets what the others run."""
+    async with standing(tmp_path, tool, bundle) as site:
+        await site.start("cp-1", "w-1")
+        await site.lab.listening("cp-1")
+        await site.lab.listening("w-1")
+        only_plane = await site.run("kubeconfig", nodes="^cp-1$")
+        assert only_plane.error is None, only_plane.error
+
+        cluster = site.root / "cluster.yaml"
+        cluster.write_text(cluster.read_text().replace("v1.36.1", "v1.36.3"))
+        patch(site, "{machine: {nodeLabels: {zone: b}}}")
+        site.events.clear()
+        both = await site.run("kubeconfig")
+        assert both.error is None, both.error
+        assert planned(site)[0] == "apply cp-1 (machine.nodeLabels: without a reboot)"
+        for name in ("cp-1", "w-1"):
+            config = site.lab.node(name).config
+            assert config is not None
+            assert (config.kubelet_version, config.labels["zone"]) == ("v1.36.1", "b")
+
+        cluster.write_text(cluster.read_text().replace("v1.36.3", "v1.35.4"))
+        site.events.clear()
+        older = await site.run("apply-config")
+        assert older.error is None, older.error
+        assert planned(site) == []

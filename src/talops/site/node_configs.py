@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from talops.errors import UnreachableError
 from talops.machineconfig.build import build_configs
+from talops.machineconfig.kubernetes_images import hold, hold_as
 from talops.site import installation
 from talops.site.config_differences import differing, same, waiting_for_reboot
 from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.enrolment.enrolling import Enrolment
 from talops.site.etcd_guard import require_etcd
 from talops.site.fleet import Configured, InMaintenance, Unreachable, named
+from talops.site.kubernetes_running import versions_of_new_nodes
 from talops.site.node_facts import AWAIT, FIRST, NodeFacts, change_for
 from talops.talos.calls.machine import ApplyMode
 from talops.talos.errors import (
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from talops.inventory.model import Node
     from talops.machineconfig.generate import MachineConfig
+    from talops.machineconfig.kubernetes_images import Versions
     from talops.pipeline.stage import Reporter
     from talops.site.fleet import Fleet, State
     from talops.site.node_facts import ConfigChange
@@ -69,9 +72,12 @@ class NodeConfigs:
         self, nodes: Sequence[Node], states: Mapping[str, State]
     ) -> dict[str, NodeFacts]:
         waiting = [node for node in nodes if isinstance(states[node.name], InMaintenance)]
+        fleet, planes = await self.fleet(), self._site.cluster.control_planes
+        new = any(not isinstance(states[node.name], Configured) for node in nodes)
+        versions = await versions_of_new_nodes(fleet, planes, states) if new else {}
         candidates, judged = await asyncio.gather(
-            self._enrolment.examine(await self.fleet(), waiting),
-            asyncio.gather(*(self._judge(node, states[node.name]) for node in nodes)),
+            self._enrolment.examine(fleet, waiting),
+            asyncio.gather(*(self._judge(node, states[node.name], versions) for node in nodes)),
         )
         return {
             node.name: replace(facts, candidate=candidates.get(node.name))
@@ -122,13 +128,15 @@ class NodeConfigs:
         self._report.node(node.name, talos=stage)
         return stage not in ON_THE_WAY
 
-    async def _judge(self, node: Node, state: State) -> NodeFacts:
-        config = (await self._wanted())[node.name]
-        text = config.to_yaml()
+    async def _judge(self, node: Node, state: State, of_new: Versions) -> NodeFacts:
+        """`of_new`: the versions of Kubernetes for a node that has no config yet."""
+        inventory = (await self._wanted())[node.name]
         if not isinstance(state, Configured):
-            return NodeFacts(state, same=False, wanted=text)
+            return NodeFacts(state, same=False, wanted=hold(inventory, of_new).config.to_yaml())
+        kept = hold_as(inventory, state.config)
+        config, text = kept.config, kept.config.to_yaml()
         if same(state.config, config):
-            return NodeFacts(state, same=True, wanted=text)
+            return NodeFacts(state, same=True, wanted=text, held=kept.held)
         async with (await self.fleet()).talos(node) as talos:
             trial = await talos.machine.apply_configuration(text, dry_run=True)
             tag = (await talos.version()).tag
@@ -139,6 +147,7 @@ class NodeConfigs:
             differs=differing(state.config, config),
             at_boot=waiting_for_reboot(state.config, config, tag),
             wanted=text,
+            held=kept.held,
         )
 
     async def _install(self, node: Node, change: ConfigChange) -> None:
@@ -161,13 +170,15 @@ class NodeConfigs:
 
     async def _settle(self, node: Node) -> None:
         """Wait until the node answers, then apply what it lacks."""
-        fleet = await self.fleet()
+        fleet, planes = await self.fleet(), self._site.cluster.control_planes
 
         async def probe() -> Ready[ConfigChange | None] | NotYet:
             state = await fleet.look(node)
             if isinstance(state, Unreachable):
                 return NotYet(state.error.what)
-            wanted = change_for(node.name, await self._judge(node, state))
+            new = not isinstance(state, Configured)
+            versions = await versions_of_new_nodes(fleet, planes, {}) if new else {}
+            wanted = change_for(node.name, await self._judge(node, state, versions))
             if wanted is None or wanted.action != FIRST:
                 return Ready(wanted)
             return await self._refused(node, wanted.config) or Ready(None)
@@ -227,7 +238,7 @@ class NodeConfigs:
         self._report.node(node.name, talos=stage)
         if stage in ON_THE_WAY:
             return stage
-        if not same(state.config, config):
+        if not same(state.config, hold_as(config, state.config).config):
             return "it does not run the new config yet"
         return await installation.unfinished(await self.fleet(), node, config)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from talops.inventory.model import Node
+    from talops.machineconfig.kubernetes_images import Held
     from talops.site.enrolment.proof import Candidate
     from talops.site.fleet import State
 
@@ -39,6 +40,8 @@ class NodeFacts:
     at_boot: tuple[str, ...] = ()
     wanted: str = field(default="", repr=False)
     candidate: Candidate | None = None
+    # Components of Kubernetes that an upgrade has to raise; `wanted` keeps their versions.
+    held: tuple[Held, ...] = ()
 
     @property
     def reboots(self) -> bool:

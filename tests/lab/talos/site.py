@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import signal
 import sys
@@ -68,7 +69,7 @@ class NodeSite:
         secrets.parent.mkdir()
         secrets.write_text(self.bundle.to_yaml())
 
-    async def run(self, last: str = "verify", limits: Limits = QUICK) -> RunResult:
+    async def run(self, last: str = "verify", limits: Limits = QUICK, nodes: str = "") -> RunResult:
         """The stages up to `last`, in this process, with the time limits of a test."""
         nothing: Any = None
         site = Site(
@@ -80,6 +81,7 @@ class NodeSite:
             credentials={},
             kubeconfig=self.root / "kubeconfig",
             limits=limits,
+            nodes=re.compile(nodes),
         )
         secrets = SecretsFile(site, lambda *_: None)
         emit = self.events.append

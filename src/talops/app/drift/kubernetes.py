@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.app.drift.model import AreaDrift, Difference, absent
+from talops.app.drift.model import SET_VERSION, UPGRADES, AreaDrift, Difference, absent
 from talops.checks.after import flux
 from talops.checks.after.nodes import wrong_labels, wrong_taints
 from talops.delivery.objects import ObjectChange
 from talops.kube.conditions import condition
 from talops.kube.kubeconfig import load
+from talops.machineconfig.kubernetes_images import numbers
 from talops.pipeline.checks import Verdict
 from talops.pipeline.stage import Absent
 
@@ -68,9 +69,10 @@ def _node(cluster: Cluster, node: Node, seen: Object | None) -> list[Difference]
         found.append(Difference(*row, "Ready", "True", reason, "online", look_at))
     version = str(((seen.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion", "?"))
     if version != cluster.kubernetes_version:
-        command = f"talops up --only apply-config --nodes '^{node.name}$'"
         wanted = cluster.kubernetes_version
-        found.append(Difference(*row, "kubelet", wanted, version, "online", command))
+        newer = numbers(version) > numbers(wanted)
+        command = SET_VERSION.format(version) if newer else "talops up"
+        found.append(Difference(*row, "kubelet", wanted, version, UPGRADES, command))
     return found + _marks(cluster, node, seen)
 
 

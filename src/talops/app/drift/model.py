@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from talops.redaction import Redactor
 
 LAYERS = ("files", "proxmox", "storage", "talos", "kubernetes")
+# The impact of a version that only an upgrade changes.
+UPGRADES = "upgrades"
+SET_VERSION = "set kubernetes_version: {} in cluster.yaml"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """`impact`: online, creates, restarts, replaces … `safe`: `--fix` repairs it.
+    """`impact`: online, creates, restarts, replaces, upgrades … `safe`: `--fix` repairs it.
 
     `foreign`: not managed by talops, and part of no plan.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.app.drift.kubernetes import LABEL, TAINT
+from talops.app.drift.model import UPGRADES
 from talops.workflows.repair import Repairs
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def gentle_stages(differences: Sequence[Difference]) -> set[str]:
 
 
 def quiet_nodes(differences: Sequence[Difference]) -> list[str]:
-    """Nodes whose differences can all be repaired without a restart."""
-    loud = {d.target for d in differences if not d.safe}
-    return list(dict.fromkeys(d.target for d in differences if d.target not in loud))
+    """Nodes whose configs can be repaired without a restart; a repair changes no version."""
+    configs = [d for d in differences if d.impact != UPGRADES]
+    loud = {d.target for d in configs if not d.safe}
+    return list(dict.fromkeys(d.target for d in configs if d.target not in loud))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.app.drift.model import AreaDrift, Difference, absent
+from talops.app.drift.model import SET_VERSION, UPGRADES, AreaDrift, Difference, absent
 from talops.app.drift.values import leaves
 from talops.errors import TalopsError
-from talops.machineconfig.build import build_configs
+from talops.machineconfig.kubernetes_images import numbers
 from talops.pipeline.stage import Absent
 from talops.site.fleet import Configured, Fleet, InMaintenance, Unreachable
 from talops.stages.apply_config import ApplyConfig
 
 if TYPE_CHECKING:
+    from talops.machineconfig.kubernetes_images import Held
     from talops.pipeline.stage import Reporter
     from talops.site.node_facts import NodeFacts
     from talops.site.secrets_file import SecretsFile
@@ -38,30 +39,31 @@ async def look(site: Site, secrets: SecretsFile, report: Reporter) -> AreaDrift:
     facts = await ApplyConfig(site.only(answering), secrets, report).observe()
     if isinstance(facts, Absent):
         return absent(LAYER, facts)
-
-    def read_patch(name: str) -> str:
-        return (site.root / name).read_text(encoding="utf-8")
-
-    configs = build_configs(site.cluster, bundle, read_patch)
-    found = [
-        difference
-        for name, seen in facts.nodes.items()
-        for difference in judge(name, seen, configs[name].to_yaml())
-    ]
+    found = [difference for name, seen in facts.nodes.items() for difference in judge(name, seen)]
     return AreaDrift(LAYER, tuple(found), unread)
 
 
-def judge(name: str, seen: NodeFacts, wanted: str) -> list[Difference]:
+def judge(name: str, seen: NodeFacts) -> list[Difference]:
     command = COMMAND.format(name)
     if isinstance(seen.state, InMaintenance):
         actual = "none: it is in maintenance mode"
         return [Difference(LAYER, name, "config", "as rendered", actual, "restarts", command)]
-    if seen.same or not isinstance(seen.state, Configured):
+    if not isinstance(seen.state, Configured):
         return []
+    versions = [_version(name, held) for held in seen.held]
+    if seen.same:
+        return versions
     restarts = seen.reboots
     impact = "restarts" if restarts else "online"
-    rows = leaves(seen.state.config, wanted) or [("config", "as rendered", "different")]
-    return [
+    rows = leaves(seen.state.config, seen.wanted) or [("config", "as rendered", "different")]
+    return versions + [
         Difference(LAYER, name, path, want, have, impact, command, safe=not restarts)
         for path, want, have in rows
     ]
+
+
+def _version(name: str, held: Held) -> Difference:
+    """An upgrade raises it; a version that someone else raised is never lowered."""
+    newer = numbers(held.running) > numbers(held.wanted)
+    command = SET_VERSION.format(held.running) if newer else "talops up"
+    return Difference(LAYER, name, held.component, held.wanted, held.running, UPGRADES, command)

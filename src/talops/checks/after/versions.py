@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from talops.checks.after.reach import errors_of, values_of
 from talops.errors import TalopsError
-from talops.pipeline.checks import failed, from_error, passed
+from talops.machineconfig.kubernetes_images import numbers
+from talops.pipeline.checks import failed, from_error, passed, warning
 from talops.plural import count
 
 if TYPE_CHECKING:
@@ -42,17 +43,22 @@ def _kubelet(node: dict[str, object]) -> str:
 def judge(
     cluster: Cluster, talos: Mapping[str, str], kubernetes: Mapping[str, str]
 ) -> list[Finding]:
-    found: list[Finding] = []
-    parts = (
-        ("Talos", cluster.talos_version, talos, "talops talos upgrade"),
-        ("Kubernetes", cluster.kubernetes_version, kubernetes, "talops up"),
-    )
-    for name, wanted, running, hint in parts:
-        wrong = {place: version for place, version in running.items() if version != wanted}
-        found += [
-            failed(f"{place} runs {name} {version}, but the inventory says {wanted}", hint=hint)
-            for place, version in wrong.items()
-        ]
-        if running and not wrong:
-            found.append(passed(f"{name} {wanted} in {count(len(running), 'place')}"))
-    return found
+    return [
+        *_judge("Talos", cluster.talos_version, talos, "talops talos upgrade"),
+        *_judge("Kubernetes", cluster.kubernetes_version, kubernetes, "talops up"),
+    ]
+
+
+def _judge(name: str, wanted: str, running: Mapping[str, str], hint: str) -> list[Finding]:
+    wrong = {place: version for place, version in running.items() if version != wanted}
+    if running and not wrong:
+        return [passed(f"{name} {wanted} in {count(len(running), 'place')}")]
+    return [_wrong(name, wanted, place, version, hint) for place, version in wrong.items()]
+
+
+def _wrong(name: str, wanted: str, place: str, version: str, hint: str) -> Finding:
+    what = f"{place} runs {name} {version}, but the inventory says {wanted}"
+    if name == "Kubernetes" and numbers(version) > numbers(wanted):
+        # Raised by another program: never lowered, so that waiting for it is useless.
+        return warning(what, hint=f"set kubernetes_version: {version} in cluster.yaml")
+    return failed(what, hint=hint)
