@@ -16,7 +16,7 @@ from talops.pipeline.stage import Absent, Change, Stage
 from talops.plural import count
 from talops.site.fleet import ETCD_DATA, Fleet, named
 from talops.site.founding import record
-from talops.site.founding.advice import restore, wipe
+from talops.site.founding.advice import restore, wiping
 from talops.site.founding.evidence import Evidence, find_evidence, on_record, shared_record
 from talops.talos.errors import AlreadyDoneError, MaintenanceModeError, PreconditionError
 from talops.waiting import NotYet, Ready, wait_for
@@ -193,7 +193,7 @@ class Bootstrap(Stage[Facts, Change]):
             f"etcd has lost its majority: {count(len(facts.lost), 'member')} of "
             f"{len(facts.members)} without data ({', '.join(sorted(facts.lost))})",
             where=", ".join(node.name for node in left),
-            hint=wipe(left),
+            hint=wiping(left),
         )
 
     async def _found(self) -> Ready[None] | NotYet:

@@ -18,7 +18,7 @@ def restore(cluster: str) -> str:
     )
 
 
-def wipe(left: Iterable[Node]) -> str:
+def wiping(left: Iterable[Node]) -> str:
     """These have data, but too few to admit the others."""
     nodes = ",".join(str(node.address) for node in left)
     return (
