@@ -60,10 +60,11 @@ ALLOWED: dict[str, set[str]] = {
     "adoption": FOUNDATION | PURE | CLIENTS,
     "checks": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "delivery"},
     "rolls": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
+    "upgrades": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
     "stages": FOUNDATION
     | PURE
     | CLIENTS
-    | {"pipeline", "site", "delivery", "adoption", "checks", "rolls"},
+    | {"pipeline", "site", "delivery", "adoption", "checks", "rolls", "upgrades"},
     "views": FOUNDATION | {"pipeline", "inventory"},
     "lab": FOUNDATION | WIRE,
 }

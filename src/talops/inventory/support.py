@@ -21,7 +21,31 @@ WITHDRAWN = {
     "v1.13.1": "the Talos project has withdrawn it",
     "v1.13.3": "it panics on integers in scheduler.config, so no API server starts",
 }
-NEWEST_RELEASE = {13: "v1.13.9", 14: "v1.14.1"}
+# The newest release of each Talos minor that talops knows.
+NEWEST_RELEASE = {
+    8: "v1.8.4",
+    9: "v1.9.6",
+    10: "v1.10.9",
+    11: "v1.11.6",
+    12: "v1.12.11",
+    13: "v1.13.9",
+    14: "v1.14.1",
+}
+# A release of each Kubernetes minor that an upgrade may pass through.
+NEWEST_KUBERNETES = {
+    26: "v1.26.15",
+    27: "v1.27.16",
+    28: "v1.28.15",
+    29: "v1.29.15",
+    30: "v1.30.14",
+    31: "v1.31.14",
+    32: "v1.32.10",
+    33: "v1.33.10",
+    34: "v1.34.9",
+    35: "v1.35.9",
+    36: "v1.36.4",
+    37: "v1.37.1",
+}
 # The versions that `talops init` writes.
 NEW_CLUSTER_TALOS, NEW_CLUSTER_KUBERNETES = NEWEST_RELEASE[14], "v1.36.3"
 # The first Talos version with the network documents that talops writes.
