@@ -8,7 +8,7 @@ STAMP := $(VENV)/.talops-stamp
 # One more than the number of processors: a test that waits for a node uses none.
 WORKERS ?= $(shell echo $$(( $$(nproc) + 1 )))
 # Found, downloaded or built before the tests start, so that a new machine shows its progress.
-TEST_TOOLS := tofu provider sops age etcd kube-apiserver helm
+TEST_TOOLS := tofu provider sops age etcd kube-apiserver kube-controller-manager kube-scheduler helm
 
 .PHONY: help venv demo test code tools check fmt lock docs texts bench chaos clean proto
 

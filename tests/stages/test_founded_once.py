@@ -11,6 +11,7 @@ from tests.lab.talos.harness import until
 from tests.lab.talos.site import QUICK
 from tests.stages.test_node_faults import standing
 
+from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.founding.record import COMMITTED, RECORD
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 PLANES = ("cp-1", "cp-2", "cp-3")
+REINSTALLED = Admission(reinstall=frozenset(PLANES))
 
 
 async def test_nothing_is_founded_twice(
@@ -41,16 +43,21 @@ async def test_nothing_is_founded_twice(
         assert (site.root / COMMITTED).stat().st_mode & 0o777 == 0o644
 
         await _blank(site, "cp-2", "cp-3")
-        lost = await site.run("bootstrap", QUICK)
-        assert "etcd has lost its majority: 2 members of 3 without data (cp-2, cp-3)" in str(
-            lost.error
-        )
-        hint = lost.error.hint if lost.error else None
-        assert f"--nodes {site.lab.address('cp-1')}" in (hint or "")
+        for admission in (NOTHING_SAID, REINSTALLED):
+            lost = await site.run("bootstrap", QUICK, admission=admission)
+            assert "etcd has lost its majority: 2 members of 3 without data (cp-2, cp-3)" in str(
+                lost.error
+            )
+            hint = lost.error.hint if lost.error else None
+            assert f"--nodes {site.lab.address('cp-1')}" in (hint or "")
 
-        await _blank(site, "cp-1")
+        await _blank(site, *PLANES)
         origin = site.root
-        _refused(await site.run("bootstrap", QUICK), "this directory bootstrapped it")
+        _refused(await site.run("bootstrap", QUICK), "each is back in maintenance mode")
+        _refused(
+            await site.run("bootstrap", QUICK, admission=REINSTALLED),
+            "this directory bootstrapped it",
+        )
         for left_out, said in (
             ((RECORD,), "the repository says so"),
             ((RECORD, COMMITTED), "w-1 has joined its Kubernetes"),

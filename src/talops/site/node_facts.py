@@ -9,12 +9,13 @@ from talops.approval import Impact
 from talops.pipeline.stage import Change
 from talops.site.enrolment.proof import Doubt, refusal
 from talops.site.fleet import InMaintenance, Unreachable
+from talops.site.founding.advice import etcd_lost
 from talops.talos.calls.machine import ApplyMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from talops.inventory.model import Node
+    from talops.inventory.model import Cluster, Node
     from talops.machineconfig.kubernetes_images import Held
     from talops.site.enrolment.proof import Candidate
     from talops.site.fleet import State
@@ -73,7 +74,9 @@ def since(
     return {name: seen for name, seen in found.items() if name not in touched}
 
 
-def require_own_machines(nodes: Sequence[Node], found: Mapping[str, NodeFacts]) -> None:
+def require_own_machines(
+    nodes: Sequence[Node], found: Mapping[str, NodeFacts], cluster: Cluster
+) -> None:
     """Raise if another machine answers for a node, or one that had a config before.
 
     A machine of which nothing is known stays in the plan: the user may accept it.
@@ -86,7 +89,7 @@ def require_own_machines(nodes: Sequence[Node], found: Mapping[str, NodeFacts]) 
         and candidate.judgement.doubt in {Doubt.OTHER, Doubt.RETURNED}
     ]
     if doubted:
-        raise refusal(doubted)
+        raise etcd_lost(doubted, cluster) or refusal(doubted)
 
 
 def change_for(name: str, seen: NodeFacts) -> ConfigChange | None:

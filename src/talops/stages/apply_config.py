@@ -65,7 +65,7 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
         return Facts(await self._configs.facts(nodes, states))
 
     def plan(self, facts: Facts) -> list[ConfigChange]:
-        require_own_machines(self._site.chosen, facts.nodes)
+        require_own_machines(self._site.chosen, facts.nodes, self._site.cluster)
         wanted = [change_for(name, seen) for name, seen in facts.nodes.items()]
         return [change for change in wanted if change]
 

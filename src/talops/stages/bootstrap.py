@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError, UnreachableError
 from talops.pipeline.stage import Absent, Change, Stage
-from talops.plural import count
 from talops.site.fleet import ETCD_DATA, Fleet, named
 from talops.site.founding import record
-from talops.site.founding.advice import restore, wiping
+from talops.site.founding.advice import how_to_restore, how_to_wipe, majority_lost
 from talops.site.founding.evidence import Evidence, find_evidence, on_record, shared_record
 from talops.talos.errors import AlreadyDoneError, MaintenanceModeError, PreconditionError
 from talops.waiting import NotYet, Ready, wait_for
@@ -125,7 +124,7 @@ class Bootstrap(Stage[Facts, Change]):
                 "this cluster was bootstrapped before, but no control plane has etcd data: "
                 + "; ".join(map(str, facts.evidence)),
                 where=", ".join(facts.planes),
-                hint=restore(self._site.cluster.name),
+                hint=how_to_restore(self._site.cluster.name),
             )
         first = self._planes[0]
         return [
@@ -190,10 +189,9 @@ class Bootstrap(Stage[Facts, Change]):
             return
         left = [node for node in self._planes if node.name in facts.members - facts.lost]
         raise ConflictError(
-            f"etcd has lost its majority: {count(len(facts.lost), 'member')} of "
-            f"{len(facts.members)} without data ({', '.join(sorted(facts.lost))})",
+            majority_lost(facts.lost, len(facts.members)),
             where=", ".join(node.name for node in left),
-            hint=wiping(left),
+            hint=how_to_wipe(left),
         )
 
     async def _found(self) -> Ready[None] | NotYet:

@@ -64,7 +64,7 @@ class Workers(Stage[Facts, ConfigChange]):
 
     def plan(self, facts: Facts) -> list[ConfigChange]:
         """`apply-config` plans the others."""
-        require_own_machines(self._nodes, facts.nodes)
+        require_own_machines(self._nodes, facts.nodes, self._site.cluster)
         wanted = [change_for(name, s) for name, s in facts.nodes.items() if name in facts.late]
         return [change for change in wanted if change]
 

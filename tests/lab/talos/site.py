@@ -17,6 +17,7 @@ from tests.lab.talos.harness import Lab, until
 from talops.inventory.load import load
 from talops.pipeline.runner import Options, run_stages
 from talops.pipeline.stage import Reporter
+from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.secrets_file import SecretsFile, new_secrets
 from talops.site.site import Limits, Site
 from talops.stages.apply_config import ApplyConfig
@@ -69,7 +70,13 @@ class NodeSite:
         secrets.parent.mkdir()
         secrets.write_text(self.bundle.to_yaml())
 
-    async def run(self, last: str = "verify", limits: Limits = QUICK, nodes: str = "") -> RunResult:
+    async def run(
+        self,
+        last: str = "verify",
+        limits: Limits = QUICK,
+        nodes: str = "",
+        admission: Admission = NOTHING_SAID,
+    ) -> RunResult:
         """The stages up to `last`, in this process, with the time limits of a test."""
         nothing: Any = None
         site = Site(
@@ -86,7 +93,12 @@ class NodeSite:
         secrets = SecretsFile(site, lambda *_: None)
         emit = self.events.append
         kinds = STAGES[: [kind.name for kind in STAGES].index(last) + 1]
-        stages = [kind(site, secrets, Reporter(kind.name, emit)) for kind in kinds]
+        said: Any = {"admission": admission}
+        admits = {ApplyConfig, Workers}
+        stages = [
+            kind(site, secrets, Reporter(kind.name, emit), **(said if kind in admits else {}))
+            for kind in kinds
+        ]
         return await run_stages(stages, emit=emit, options=Options(max_parallel=10))
 
     async def talops(self, root: Path | None = None) -> asyncio.subprocess.Process:

@@ -31,6 +31,7 @@ from talops.statestore.encryption.keys import Keyring, MasterKey
 from talops.statestore.encryption.sealing import BodyCipher
 from talops.statestore.guard import Guard, OpenGuard
 from talops.statestore.model import AuditEntry
+from talops.statestore.postgres.store import PostgresStore
 from talops.statestore.sqlite import SqliteStore
 from talops.statestore.stores import open_store
 
@@ -189,11 +190,19 @@ async def test_entries_of_a_killed_replica_are_not_lost(
     monkeypatch.setattr(records, "LEFT_SECONDS", -1e12)
     killed = await open_store(store_address)
     await killed.write(STATE, draft_of(state_body(1)))
+    _cut_off(killed)
     other = await open_store(store_address)
     await other.sweep(NOW)
     found = await other.audit(10)
     await other.close()
     assert [each.action for each in found] == ["write"]
+
+
+def _cut_off(store: Store) -> None:
+    """Its connections end as those of a killed process; it flushes and closes nothing."""
+    if isinstance(store, PostgresStore):
+        for pool in (store._pool, store._lazy_pool):
+            pool.terminate()
 
 
 async def test_a_store_that_cannot_write_its_audit_refuses_writes(tmp_path: Path) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.errors import ConflictError
+from talops.plural import count
+from talops.site.enrolment.proof import Doubt
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from talops.inventory.model import Node
+    from talops.inventory.model import Cluster, Node
+    from talops.site.enrolment.proof import Judgement
 
 
-def restore(cluster: str) -> str:
+def how_to_restore(cluster: str) -> str:
     """No control plane has data."""
     return (
         "restore a snapshot: talops recover --from-snapshot FILE; or, if losing its data is "
@@ -18,7 +23,7 @@ def restore(cluster: str) -> str:
     )
 
 
-def wiping(left: Iterable[Node]) -> str:
+def how_to_wipe(left: Iterable[Node]) -> str:
     """These have data, but too few to admit the others."""
     nodes = ",".join(str(node.address) for node in left)
     return (
@@ -26,3 +31,34 @@ def wiping(left: Iterable[Node]) -> str:
         f"EPHEMERAL --reboot --no-graceful --nodes {nodes}; then restore a snapshot: talops "
         "recover --from-snapshot FILE"
     )
+
+
+def etcd_lost(doubted: Sequence[tuple[Node, Judgement]], cluster: Cluster) -> ConflictError | None:
+    """Control planes that have lost their config have lost their etcd data with it."""
+    planes = cluster.control_planes
+    lost = [n.name for n, found in doubted if n.controller and found.doubt is Doubt.RETURNED]
+    if 2 * len(lost) < len(planes):
+        return None
+    left = [node for node in planes if node.name not in lost]
+    if not left:
+        return ConflictError(
+            "this cluster was bootstrapped before, but no control plane has etcd data: each is "
+            "back in maintenance mode, although it has a config",
+            where=", ".join(lost),
+            hint=how_to_restore(cluster.name),
+        )
+    return ConflictError(
+        majority_lost(lost, len(planes)), where=_names(left), hint=how_to_wipe(left)
+    )
+
+
+def majority_lost(lost: Iterable[str], members: int) -> str:
+    names = sorted(lost)
+    return (
+        f"etcd has lost its majority: {count(len(names), 'member')} of {members} without data "
+        f"({', '.join(names)})"
+    )
+
+
+def _names(nodes: Iterable[Node]) -> str:
+    return ", ".join(node.name for node in nodes)

@@ -51,16 +51,20 @@ class PostgresStore:
 
     @classmethod
     async def open(cls, address: Secret, signer: Signer | None = None) -> PostgresStore:
-        with translated(starting=True):
-            pool = await _pool(address, {})
-            # Parts of a body do not wait for the disk one by one: the statement that finishes
-            # the blob does, and flushes the log before it.
-            lazy_pool = await _pool(address, {"synchronous_commit": "off"})
-            async with pool.acquire() as connection, connection.transaction():
-                await connection.execute(sql.SCHEMA_LOCK)
-                await connection.execute(sql.SCHEMA)
-        records = Records(pool, signer)
-        await records.begin()
+        async with contextlib.AsyncExitStack() as opened:
+            with translated(starting=True):
+                pool = await _pool(address, {})
+                opened.push_async_callback(pool.close)
+                # Parts of a body do not wait for the disk one by one: the statement that finishes
+                # the blob does, and flushes the log before it.
+                lazy_pool = await _pool(address, {"synchronous_commit": "off"})
+                opened.push_async_callback(lazy_pool.close)
+                async with pool.acquire() as connection, connection.transaction():
+                    await connection.execute(sql.SCHEMA_LOCK)
+                    await connection.execute(sql.SCHEMA)
+            records = Records(pool, signer)
+            await records.begin()
+            opened.pop_all()
         return cls(pool, lazy_pool, records)
 
     async def lock(
@@ -212,9 +216,10 @@ class PostgresStore:
         self._parts.close()
         with contextlib.suppress(UnreachableError):
             await self._records.flush()
-        with contextlib.suppress(UnreachableError), translated():
-            await self._lazy_pool.close()
-            await self._pool.close()
+        for pool in (self._lazy_pool, self._pool):
+            # A connection that was lost makes `close` fail, and must not keep the others open.
+            with contextlib.suppress(UnreachableError), translated():
+                await pool.close()
 
     async def _change(self, state: str, statement: str, *values: Any) -> Outcome:
         return _outcome((await self._rows(state, statement, *values))[0])
