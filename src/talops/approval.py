@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -21,13 +21,15 @@ class Impact(IntEnum):
 
     NONE = 0
     CHANGES = 1
-    CREATES = 2
-    RESTARTS = 3
-    CUTS_OFF = 4
-    REMOVES_DATA = 5
-    FORGETS = 6
-    REPLACES = 7
-    DESTROYS = 8
+    # A service of the node restarts; its pods continue.
+    RESTARTS_SERVICE = 2
+    CREATES = 3
+    RESTARTS = 4
+    CUTS_OFF = 5
+    REMOVES_DATA = 6
+    FORGETS = 7
+    REPLACES = 8
+    DESTROYS = 9
 
     @property
     def disruptive(self) -> bool:
@@ -46,6 +48,10 @@ CREATING = frozenset({Impact.CREATES, Impact.REPLACES})
 class Item:
     """The impact on one object. `parts`: what it cuts off, detaches or destroys of it. `foreign`:
     disks that talops did not create and that it loses; None if they were not known yet.
+
+    What follows is not compared. `node`: its name in the inventory. `drains`: its pods are moved
+    first. `members`: how many members etcd has before, during and after. `disposable`: nothing
+    runs on it, and it can be created again without loss.
     """
 
     object: str
@@ -54,10 +60,18 @@ class Item:
     why: str = ""
     parts: frozenset[str] = frozenset()
     foreign: frozenset[str] | None = frozenset()
+    node: str = ""
+    drains: bool = False
+    members: tuple[int, ...] = ()
+    disposable: bool = False
 
     @property
     def title(self) -> str:
         return self.name or self.object
+
+    @property
+    def disruptive(self) -> bool:
+        return self.impact.disruptive and not self.disposable
 
 
 @dataclass(frozen=True)
@@ -105,9 +119,26 @@ def digest(items: Sequence[Item]) -> str:
 
 
 def as_dict(item: Item) -> dict[str, object]:
+    """What is compared: the rest can differ between two plans with the same effect."""
     return {
-        **asdict(item),
+        "object": item.object,
         "impact": str(item.impact),
+        "name": item.name,
+        "why": item.why,
         "parts": sorted(item.parts),
         "foreign": None if item.foreign is None else sorted(item.foreign),
+    }
+
+
+def shown(item: Item) -> dict[str, Any]:
+    """What a plan says about the object."""
+    return {
+        "object": item.object,
+        "name": item.title,
+        "impact": str(item.impact),
+        "why": item.why,
+        "node": item.node or None,
+        "disruptive": item.disruptive,
+        "drains": item.drains,
+        "etcd_members": list(item.members),
     }

@@ -50,13 +50,21 @@ class RunStarted(Event):
 
 @dataclass(frozen=True)
 class PlannedChange(Event):
-    """One difference between actual and desired state; `action` is create, update, replace …"""
+    """One difference between actual and desired state; `action` is create, update, replace …
+
+    `items`: each object that it changes, in the order of the changes, with the impact on it.
+    `refused`: why it must not be applied as it is. `last_seconds`: how long it took last time.
+    """
 
     stage: str
     action: str
     target: str
     detail: str = ""
     node: str | None = None
+    impact: str = ""
+    items: tuple[dict[str, Any], ...] = ()
+    refused: dict[str, str | None] | None = None
+    last_seconds: float | None = None
 
 
 @dataclass(frozen=True)

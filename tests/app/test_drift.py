@@ -27,6 +27,7 @@ from talops.site.fleet import Configured, InMaintenance
 from talops.site.node_facts import NodeFacts
 from talops.stages.addons import Addons as AddonStage
 from talops.stages.addons import Facts as AddonFacts
+from talops.stages.provision import Facts as PlanFacts
 from talops.stages.repair.node_labels import taint_of
 from talops.stages.repair.online import GentleAddons
 from talops.talos.calls.machine import ApplyMode
@@ -98,8 +99,13 @@ def test_commands_name_what_they_may_replace() -> None:
     """So that they can be typed as they stand."""
     (row,) = proxmox.planned("02", [judged(Effect.REPLACES, Cause("node", Effect.REPLACES))])
     assert row.command == "talops infra apply-auto --layer 02 --allow-replace cp-1"
-    (unknown,) = proxmox.planned("03", None)
-    assert "unknown until" in unknown.actual
+
+
+def test_layers_behind_others_are_not_hidden() -> None:
+    """A difference of layer 01 hides neither those of 02, nor that 03 could not be planned."""
+    first, second = (judged(Effect.ONLINE, TAGS),), (judged(Effect.RESTARTS, MEMORY),)
+    facts = PlanFacts({"01": first, "02": None, "03": None}, ahead={"02": second})
+    assert proxmox.whole(facts) == {"01": first, "02": second}
 
 
 def test_disks_that_nobody_here_made(example: Example) -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.proxmox.conftest import plan
 from tests.proxmox.healthy import OURS, P, facts
 from tests.tofu.test_apply import CONDUCT, applier, cluster, run
 from tests.tofu.world import World, address, node
@@ -14,6 +13,7 @@ from tests.tofu.world import World, address, node
 from talops.checks.before.host import judge
 from talops.pipeline.checks import Verdict
 from talops.proxmox.check import problems as host_problems
+from talops.proxmox.wanted import RecordedVm
 from talops.site.existing_vms import lost_vms, occupied
 from talops.tofu.creation_record import CreationRecord
 from talops.tofu.identity import problems, recorded
@@ -60,11 +60,30 @@ def test_preflight_refuses_a_leftover(change: dict[str, Any], reason: str) -> No
     assert {each.verdict for each in judge(left, "https://pve:8006")} == {Verdict.FAILED}
 
 
-def test_a_vm_of_the_state_may_drift() -> None:
-    """A tag that somebody removed from our own VM is a difference, not a stranger."""
-    wanted = plan([replace(vm, recorded=True) for vm in P.vms])
-    found = host_problems(wanted, facts(wanted, guests=(replace(OURS, tags=frozenset()),)))
+@pytest.mark.parametrize(
+    "change",
+    [{"tags": frozenset()}, {"name": "renamed"}, {"macs": frozenset({OTHER_MAC})}],
+    ids=["no tag", "other name", "other MAC"],
+)
+def test_a_vm_of_the_state_may_drift(change: dict[str, Any]) -> None:
+    """What somebody changed of our own VM is a difference; no address, MAC or VMID is taken."""
+    known = {OURS.vm_id: RecordedVm(OURS.name, OURS.macs or frozenset())}
+    wanted = replace(P, recorded=known)
+    found = host_problems(wanted, facts(wanted, guests=(replace(OURS, **change),)))
     assert [each.rule for each in found] == ["drifted"]
+    assert "mac_addr" not in found[0].hint
+    assert "vm_id" not in found[0].hint
+
+
+def test_a_stranger_with_a_vmid_of_the_state() -> None:
+    """Name, tag and MAC of another VM: the state is older than that VM."""
+    known = {OURS.vm_id: RecordedVm(OURS.name, OURS.macs or frozenset())}
+    stranger = replace(
+        OURS, name="other", tags=frozenset(), macs=frozenset({OTHER_MAC}), addresses=frozenset()
+    )
+    wanted = replace(P, recorded=known)
+    found = host_problems(wanted, facts(wanted, guests=(stranger,)))
+    assert [each.rule for each in found] == ["vmid"]
 
 
 def creation(vm_id: int | None = 121) -> Change:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from talops.approval import shown
 from talops.cli.output import note
 from talops.errors import TalopsError
 from talops.plural import count
+from talops.views.impacts import disruptions
 
 if TYPE_CHECKING:
     from talops.events import Event
@@ -43,7 +45,7 @@ class Terminal:
         _require_terminal(consent.hint)
         with self._view.paused():
             if not consent.name:
-                return await _yes_or_no(f"{_amount(plan)}. Apply these changes?")
+                return await _yes_or_no(f"{question(plan)}. Apply these changes?")
             amount = count(plan.changes, "change")
             typer.echo(f"This permanently {consent.what} ({amount}).", err=True)
             return await typed(f"Type {consent.name} to confirm: ") == consent.name
@@ -60,11 +62,14 @@ class Terminal:
             return await typed(f"Type {consent.name} to confirm: ") == consent.name
 
 
-def _amount(plan: Plan) -> str:
-    """In a first run, most changes are only known while it runs."""
+def question(plan: Plan) -> str:
+    """What is asked; in a first run, most changes are only known while it runs."""
+    items = [item for each in plan.stages for c in each.changes for item in c.items() or ()]
+    stops = disruptions(map(shown, items))
     later = sum(1 for stage in plan.stages if stage.unknown)
-    known = count(plan.changes, "change")
-    return f"{known}, {count(later, 'stage')} planned later" if later else known
+    parts = [count(plan.objects, "change")]
+    parts += [f"{count(later, 'stage')} planned later"] if later else []
+    return ", ".join(parts) + (f"; {stops}" if stops else "")
 
 
 def _require_terminal(hint: str) -> None:

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from talops.approval import shown
 from talops.errors import NotReadyError, TalopsError, UnreachableError
 from talops.events import (
     Emit,
@@ -58,6 +59,11 @@ class StagePlan:
     def pending(self) -> bool:
         return bool(self.changes or self.unknown)
 
+    @property
+    def refusals(self) -> tuple[TalopsError, ...]:
+        """Why changes must not be applied as they are."""
+        return tuple(found for change in self.changes if (found := change.refusal()))
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -70,6 +76,12 @@ class Plan:
     @property
     def changes(self) -> int:
         return sum(len(plan.changes) for plan in self.stages)
+
+    @property
+    def objects(self) -> int:
+        """How many objects change; a change of unknown objects counts as one."""
+        every = [change for plan in self.stages for change in plan.changes]
+        return sum(len(change.items() or (None,)) for change in every)
 
 
 async def make_plan(
@@ -192,10 +204,25 @@ def _check_source(stage: AnyStage, absent: Absent, before: Sequence[StagePlan]) 
     )
 
 
+def planned(stage: str, change: Change) -> PlannedChange:
+    items = tuple(shown(item) for item in change.items() or ())
+    refused = change.refusal()
+    return PlannedChange(
+        stage,
+        change.action,
+        change.target,
+        change.detail,
+        change.node,
+        str(change.worst),
+        items,
+        refused.as_dict() if refused else None,
+    )
+
+
 def announce(plan: StagePlan, emit: Emit) -> None:
     name = plan.stage.name
     for change in plan.changes:
-        emit(PlannedChange(name, change.action, change.target, change.detail, change.node))
+        emit(planned(name, change))
     depends_on = plan.unknown.depends_on if plan.unknown else None
     reason = plan.unknown.reason if plan.unknown else plan.left_out
     emit(StagePlanned(name, plan.outlook, len(plan.changes), depends_on, reason))

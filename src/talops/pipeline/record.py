@@ -5,12 +5,22 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.events import Emit, Event, Note, RunFinished, RunStarted, StageFinished
+from talops.events import (
+    Emit,
+    Event,
+    Note,
+    PlannedChange,
+    RunFinished,
+    RunStarted,
+    StageFinished,
+)
 from talops.files import PRIVATE, write_atomic
 from talops.pipeline.diary import fingerprint, load
+from talops.pipeline.durations import Durations, last_durations
 from talops.pipeline.history import prune
 from talops.pipeline.interrupt import Interruption
 from talops.pipeline.lock import Holder, local_lock, proof_of, shared_lock
@@ -60,6 +70,7 @@ class Record:
         self.request = request
         self.run = run
         self.view = view
+        self._home = home
         self.recording = True
         self.approved = 0
         self.inventory = fingerprint(request.inventory)
@@ -71,6 +82,11 @@ class Record:
             run, request.command, request.cluster, now, self.inventory, dict(request.tools)
         )
         self.directory = RunDirectory(home / "runs" / run, info, request.redact)
+
+    @cached_property
+    def _durations(self) -> Durations:
+        """Read only if something changes."""
+        return last_durations(self._home)
 
     def report(self, stage: str) -> Reporter:
         return Reporter(stage, self.emit)
@@ -120,6 +136,8 @@ class Record:
             self._record(Note(f"cannot store the approved plan: {error}", level="warning"))
 
     def emit(self, event: Event) -> None:
+        if isinstance(event, PlannedChange):
+            event = replace(event, last_seconds=self._durations.of(event))
         self._record(event)
         if isinstance(event, StageFinished):
             self.diary = self.diary.stage(event.stage, event.status)

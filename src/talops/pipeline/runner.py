@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import AnyStage, Batch, Change
 
 Confirm = Callable[[Plan], Awaitable[bool]]
+# Raises if the plan must not be applied now.
+Permit = Callable[[Plan], Awaitable[None]]
 # Raises if this run lost its lock to another one.
 Check = Callable[[], Awaitable[None]]
 
@@ -42,6 +44,10 @@ async def unfenced() -> None:
 
 async def agree(_: Plan) -> bool:
     return True
+
+
+async def permit(_: Plan) -> None:
+    """Nothing but the stages themselves refuses a plan."""
 
 
 async def decline(_: NewPlan) -> bool:
@@ -59,6 +65,8 @@ class Options:
     max_parallel: int = 4
     # Called once, when the whole plan is known and contains changes.
     confirm: Confirm = agree
+    # Called before that.
+    permit: Permit = permit
     # The user answers `confirm`, and is asked again if a stage would do more than was shown.
     asks: bool = False
     reconfirm: Reconfirm = decline
@@ -119,6 +127,7 @@ async def _run(
     if options.dry_run:
         progress.results = {p.stage.name: _outlook(p) for p in plan.stages}
         return RunStatus.DIFFERENCES if plan.pending else RunStatus.UNCHANGED
+    await interruption.step(_permit(options, plan), atomic=False)
     if plan.pending and not await interruption.step(_ask(options, plan), atomic=False):
         return RunStatus.DECLINED
     progress.asked = options.asks and plan.pending
@@ -128,6 +137,14 @@ async def _run(
     for stage_plan in plan.stages:
         await executor.run(stage_plan)
     return RunStatus.DONE if progress.dirty else RunStatus.UNCHANGED
+
+
+async def _permit(options: Options, plan: Plan) -> None:
+    """What would be refused later is refused before the question, and before any change."""
+    found = [refused for each in plan.stages for refused in each.refusals]
+    if found:
+        raise found[0]
+    await options.permit(plan)
 
 
 async def _ask(options: Options, plan: Plan) -> bool:
@@ -207,6 +224,7 @@ class _Executor:
     async def _again(self, stage: AnyStage) -> StagePlan:
         """A new plan of the stage, all of whose known changes are approved."""
         plan = await self.interruption.step(look_again(stage, self.emit), atomic=False)
+        await self.interruption.step(_permit(self.options, Plan((plan,))), atomic=False)
         asking = self.approvals.require(stage.name, plan.changes, dirty=self.progress.dirty)
         await self.interruption.step(asking, atomic=False)
         return plan

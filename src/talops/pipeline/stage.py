@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
 
+    from talops.errors import TalopsError
     from talops.waiting import Waiting
 
 # A wait with an unchanged reason is recorded again only this often (seconds).
@@ -39,6 +40,15 @@ class Change:
     def items(self) -> tuple[Item, ...] | None:
         """Each object that it changes; None if that is unknown until earlier changes are done."""
         return (Item(self.target, self.impact, self.target, self.detail or self.action),)
+
+    @property
+    def worst(self) -> Impact:
+        """The most disruptive impact on one of its objects, as far as they are known."""
+        return max((item.impact for item in self.items() or ()), default=self.impact)
+
+    def refusal(self) -> TalopsError | None:
+        """Why it must not be applied as it is; known before the user is asked."""
+        return None
 
 
 @dataclass(frozen=True)

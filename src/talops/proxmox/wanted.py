@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from talops.proxmox.facts import MappedDevice
 
 GIB = 1 << 30
@@ -30,7 +32,14 @@ class WantedVm:
     where: str = ""  # file:line of the inventory
     cluster_tag: str = ""  # a VM with this name and this tag is ours
     begun: bool = False  # an earlier run started to create it and did not finish
-    recorded: bool = False  # the state has it, even if its tags or MAC changed since
+
+
+@dataclass(frozen=True)
+class RecordedVm:
+    """A VM of this cluster in the OpenTofu state."""
+
+    name: str
+    macs: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,8 @@ class Managed:
 
 @dataclass(frozen=True)
 class Wanted:
+    """`recorded`: VMID → VM, as far as the state was read."""
+
     cluster: str
     hosts: tuple[str, ...]
     vms: tuple[WantedVm, ...]
@@ -87,6 +98,7 @@ class Wanted:
     csi_storages: tuple[str, ...] = ()
     # The cloud controller manager runs in the cluster.
     ccm: bool = False
+    recorded: Mapping[int, RecordedVm] = field(default_factory=dict)
 
     @property
     def mappings(self) -> dict[str, tuple[WantedVm, ...]]:

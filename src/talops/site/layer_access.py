@@ -118,17 +118,25 @@ def engine(site: Site, layer: Layer, emit: Emit) -> Engine:
 
 async def ensure_init(root: Path, running: Engine, every: Mapping[str, str]) -> None:
     """Run `init` only if its files or addresses changed; it takes seconds each time."""
-    layer = running.layer
-    stamp = root / HOME / f"{layer.slug}.init"
-    known = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
-    # `init` stores the backend there; without this file every other command fails.
-    remembered = layer.path / ".terraform" / "terraform.tfstate"
-    done = known == _init_fingerprint(running, every) and remembered.exists()
-    if done and not provider.lost(layer.path):
+    if is_initialised(root, running, every):
         return
     remote = "TF_HTTP_ADDRESS" in every or "AWS_ENDPOINT_URL_S3" in every
     await init(root, running, every, ["-reconfigure"] if remote else [])
-    write_atomic(stamp, _init_fingerprint(running, every), mode=PRIVATE)
+    write_atomic(_stamp(root, running), _init_fingerprint(running, every), mode=PRIVATE)
+
+
+def is_initialised(root: Path, running: Engine, every: Mapping[str, str]) -> bool:
+    """Whether the last `init` was made with these files and addresses, and its result exists."""
+    stamp = _stamp(root, running)
+    known = stamp.read_text(encoding="utf-8") if stamp.exists() else ""
+    # `init` stores the backend there; without this file every other command fails.
+    remembered = running.layer.path / ".terraform" / "terraform.tfstate"
+    done = known == _init_fingerprint(running, every) and remembered.exists()
+    return done and not provider.lost(running.layer.path)
+
+
+def _stamp(root: Path, running: Engine) -> Path:
+    return root / HOME / f"{running.layer.slug}.init"
 
 
 async def init(
@@ -263,8 +271,8 @@ def begun_vms(root: Path, cluster: Cluster) -> frozenset[str]:
     return frozenset(name for record in records for name in record.names())
 
 
-def saved_plan(site: Site, layer: Layer) -> Path:
-    return (site.root / HOME / f"{layer.slug}.tfplan").absolute()
+def saved_plan(layer: Layer) -> Path:
+    return (layer.root / HOME / f"{layer.slug}.tfplan").absolute()
 
 
 def proxmox_access(given: Mapping[str, str]) -> Access | None:

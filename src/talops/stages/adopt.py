@@ -174,7 +174,7 @@ class Adopt(Stage[Facts, AdoptChange]):
         document = completing.complete(
             await self._document(layer), urls, qemu_agent=proxmox.advanced.qemu_agent
         )
-        file = access.saved_plan(self._site, layer).with_suffix(".tfstate")
+        file = access.saved_plan(layer).with_suffix(".tfstate")
         with fleeting(file):
             write_atomic(file, json.dumps(document), mode=PRIVATE)
             await engine.state_push(file)

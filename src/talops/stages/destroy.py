@@ -113,7 +113,7 @@ class Destroy(Stage[Facts, Change]):
     async def _destroy(self, layer: Layer, change: DestroyChange) -> None:
         engine = await self._engine(layer)
         policy = Policy(everything=True, allow_destroy=self._allow_destroy)
-        with fleeting(access.saved_plan(self._site, layer)) as saved:
+        with fleeting(access.saved_plan(layer)) as saved:
             if await engine.plan(saved, destroy=True):
                 applier = access.applier(
                     self._site, layer, engine, ApplyOptions(policy, destroy=True)

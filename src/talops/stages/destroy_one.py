@@ -77,7 +77,7 @@ class DestroyOne(Stage[Facts, DestroyChange]):
             destroy=True,
             targets=(self._module,),
         )
-        with fleeting(access.saved_plan(self._site, self._layer)) as saved:
+        with fleeting(access.saved_plan(self._layer)) as saved:
             if not await engine.plan(saved, destroy=True, targets=[self._module]):
                 return
             applier = access.applier(self._site, self._layer, engine, options)

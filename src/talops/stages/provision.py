@@ -6,17 +6,19 @@ Modules that talk to nodes are imported where they are used: OpenTofu can start 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from talops.errors import DifferencesFoundError, TalopsError
 from talops.pipeline.stage import Absent, Change, Stage
+from talops.plural import count
 from talops.render.layers import layers
 from talops.rolls.rolling import Rolling
 from talops.site import layer_access as access
+from talops.site.aside import initialised, rendered_aside, state_moves
 from talops.site.resource_progress import ResourceProgress, made_vm
 from talops.site.state.copies import copies_around
-from talops.stages.configure import pending_files
+from talops.stages.configure import pending_files, wanted_files
 from talops.tofu.apply import fleeting
 from talops.tofu.apply_options import ApplyOptions, NoGuard
 from talops.tofu.approval import items
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from talops.approval import Item
     from talops.events import Emit, Event
-    from talops.inventory.model import Node
+    from talops.inventory.model import Cluster, Node
     from talops.layer import Layer
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.fleet import Fleet
@@ -60,9 +62,23 @@ TO_DO = {
 
 @dataclass(frozen=True)
 class Facts:
-    """The plan of each layer; None if an earlier layer must be applied first."""
+    """The plan of each layer; None if an earlier layer must be applied first.
+
+    `ahead`: the plan of such a layer with the present outputs of the earlier ones. `refused`: why
+    a plan is not allowed.
+    """
 
     layers: dict[str, tuple[Judged, ...] | None]
+    ahead: dict[str, tuple[Judged, ...]] = field(default_factory=dict)
+    refused: dict[str, TalopsError] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LayerPlan:
+    """The plan of one layer, and why it is not allowed."""
+
+    judged: tuple[Judged, ...] = ()
+    refused: TalopsError | None = None
 
 
 @dataclass(frozen=True)
@@ -71,11 +87,15 @@ class LayerChange(Change):
 
     layer: str = ""
     judged: tuple[Judged, ...] | None = None
+    refused: TalopsError | None = None
 
     def items(self) -> tuple[Item, ...] | None:
         if self.judged is None:
             return None
         return tuple(replace(i, object=f"{self.layer} {i.object}") for i in items(self.judged))
+
+    def refusal(self) -> TalopsError | None:
+        return self.refused
 
 
 class Provision(Stage[Facts, LayerChange]):
@@ -106,47 +126,65 @@ class Provision(Stage[Facts, LayerChange]):
         return [layer.at(self._site.root) for layer in layers(self._site.cluster)]
 
     async def observe(self) -> Facts | Absent:
-        if not all(layer.path.is_dir() for layer in self._layers):
-            return Absent("configure", "the OpenTofu files do not exist yet")
-        if pending_files(self._site.cluster, self._site.root):
-            # A plan of the old files would show outdated changes.
-            return Absent("configure", "the OpenTofu files will change first")
-        seen: dict[str, tuple[Judged, ...] | None] = {}
-        waits = False
-        early = await self._looked_at_once()
-        for layer in self._layers:
-            # A layer reads outputs of earlier ones: it can be planned only after they are applied.
-            if waits:
-                seen[layer.name] = None
-                continue
-            found = early[layer.name] if early else await self._judged(layer)
-            if isinstance(found, BaseException):
-                raise found
-            seen[layer.name] = found
-            waits = bool(found)
-        return Facts(seen)
+        root, cluster = self._site.root, self._site.cluster
+        if not pending_files(cluster, root):
+            return await self._planned(self._layers)
+        files = wanted_files(cluster, root)
+        rendered = any(layer.path.is_dir() for layer in self._layers)
+        if not rendered and cluster.state.kind == "local":
+            return Absent("configure", f"the OpenTofu files do not exist yet; {_vms(cluster)}")
+        if state_moves(root, files, self._layers):
+            return Absent("configure", "the place of a state will change first")
+        with rendered_aside(files, self._layers) as aside:
+            return await self._planned(aside)
 
-    async def _looked_at_once(self) -> dict[str, tuple[Judged, ...] | BaseException]:
+    async def _planned(self, layers: Sequence[Layer]) -> Facts:
+        found = Facts({})
+        early = await self._looked_at_once(layers)
+        for layer in layers:
+            # A layer reads outputs of earlier ones: it can be planned only after they are applied.
+            if any(judged for judged in found.layers.values()) or None in found.layers.values():
+                found.layers[layer.name] = None
+                ahead = early.get(layer.name)
+                if ahead is not None and not isinstance(ahead, BaseException):
+                    found.ahead[layer.name] = ahead.judged
+                continue
+            seen = early[layer.name] if early else await self._judged(layer)
+            if isinstance(seen, BaseException):
+                raise seen
+            found.layers[layer.name] = seen.judged
+            if seen.refused:
+                found.refused[layer.name] = seen.refused
+        return found
+
+    async def _looked_at_once(
+        self, layers: Sequence[Layer]
+    ) -> dict[str, LayerPlan | BaseException]:
         """Plan in parallel if all layers were planned before: most likely all are up to date."""
-        if not all((layer.path / ".terraform").is_dir() for layer in self._layers):
+        if not all((layer.path / ".terraform").is_dir() for layer in layers):
             return {}
         turn = asyncio.Semaphore(AT_ONCE)
 
-        async def look(layer: Layer) -> tuple[Judged, ...]:
+        async def look(layer: Layer) -> LayerPlan:
             async with turn:
                 return await self._judged(layer)
 
-        found = await asyncio.gather(*map(look, self._layers), return_exceptions=True)
-        return {layer.name: each for layer, each in zip(self._layers, found, strict=True)}
+        found = await asyncio.gather(*map(look, layers), return_exceptions=True)
+        return {layer.name: each for layer, each in zip(layers, found, strict=True)}
 
     def plan(self, facts: Facts) -> list[LayerChange]:
         changes = []
         for name, judged in facts.layers.items():
             if judged is None:
-                changes.append(LayerChange("apply", name, "after the layers before it", layer=name))
+                ahead = facts.ahead.get(name, ())
+                detail = "after the layers before it"
+                if ahead:
+                    detail += f"; with their present outputs: {_summary(ahead)}"
+                changes.append(LayerChange("apply", name, detail, layer=name))
             elif judged:
+                refused = facts.refused.get(name)
                 changes.append(
-                    LayerChange("apply", name, _summary(judged), layer=name, judged=judged)
+                    LayerChange("apply", name, _summary(judged), None, name, judged, refused)
                 )
         return changes
 
@@ -156,7 +194,7 @@ class Provision(Stage[Facts, LayerChange]):
         layer = next(layer for layer in self._layers if layer.name == change.layer)
         engine = await self._engine(layer)
         guard = guard_of(self._site, self._secrets, self._policy)
-        with fleeting(access.saved_plan(self._site, layer)) as saved:
+        with fleeting(access.saved_plan(layer)) as saved:
             if await engine.plan(saved):
                 shown = None if change.judged is None else items(change.judged)
                 with copies_around(self._site.root, self._site.cluster):
@@ -183,18 +221,22 @@ class Provision(Stage[Facts, LayerChange]):
                 hint=f"talops infra plan --layer {name}",
             )
 
-    async def _judged(self, layer: Layer) -> tuple[Judged, ...]:
+    async def _judged(self, layer: Layer) -> LayerPlan:
         engine = await self._engine(layer)
-        with fleeting(access.saved_plan(self._site, layer)) as saved:
+        with fleeting(access.saved_plan(layer)) as saved:
             if not await engine.plan(saved, lock=False):
-                return ()
-            _, judged = await self._applier(layer, engine).judged(saved)
-        return tuple(judged)
+                return LayerPlan()
+            applier = self._applier(layer, engine)
+            plan, judged = await applier.judged(saved)
+        return LayerPlan(tuple(judged), applier.refusal(plan, judged))
 
     async def _engine(self, layer: Layer) -> Engine:
-        engine = access.engine(self._site, layer, self._hear(ResourceProgress(self._report)))
-        if layer.name not in self._ready:
-            await access.ensure_init(self._site.root, engine, access.variables(self._site, layer))
+        site = self._site
+        engine = access.engine(site, layer, self._hear(ResourceProgress(self._report)))
+        if layer.root != site.root:
+            await initialised(site, engine)
+        elif layer.name not in self._ready:
+            await access.ensure_init(site.root, engine, access.variables(site, layer))
             self._ready.add(layer.name)
         return engine
 
@@ -278,9 +320,14 @@ def unmade(facts: Facts) -> dict[str, tuple[Judged, ...] | None]:
     return {name: judged for name, judged in facts.layers.items() if judged is None or judged}
 
 
+def _vms(cluster: Cluster) -> str:
+    names = [node.name for node in cluster.nodes if node.vm]
+    return f"{count(len(names), 'VM')}: {', '.join(names)}"
+
+
 def _summary(judged: Sequence[Judged]) -> str:
     """Such as: 3 to create, 1 to restart."""
     counts: dict[Effect, int] = {}
     for change in judged:
         counts[change.effect] = counts.get(change.effect, 0) + 1
-    return ", ".join(f"{count} {TO_DO[effect]}" for effect, count in counts.items())
+    return ", ".join(f"{number} {TO_DO[effect]}" for effect, number in counts.items())

@@ -63,6 +63,15 @@ class Applier:
         self._engine.emit(PlanJudged(self._engine.layer.name, rows))
         return plan, found
 
+    def refusal(self, plan: Plan, changes: Sequence[Judged]) -> RefusedError | None:
+        """Why this plan is not allowed, before anyone is asked to approve it."""
+        allowed = replace(self._options.policy, fresh=self._created.fresh(plan))
+        try:
+            policies.check(self._engine.layer.name, changes, allowed)
+        except RefusedError as refused:
+            return refused
+        return None
+
     async def apply(self, saved: Path, approved: Sequence[Item] | None = None) -> list[Judged]:
         """Apply exactly this plan; refuse before the first change. `approved`: the changes that
         were shown and confirmed; None if that is this plan.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.approval import Impact, Item
+from talops.tofu.policy import disposable
 from talops.tofu.rules import Effect
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def items(changes: Iterable[Judged]) -> tuple[Item, ...]:
             change.why,
             _severe(change),
             frozenset(change.foreign),
+            change.node if change.guest else "",
+            disposable=disposable(change),
         )
         for change in changes
     )

@@ -33,6 +33,7 @@ class Recorded:
     name: str
     macs: frozenset[str]
     disks: Mapping[str, str] = field(default_factory=dict)
+    vm_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ def _recorded(values: Mapping[str, Any]) -> Recorded:
         str(values.get("name") or ""),
         frozenset(str(card["mac_address"]).upper() for card in cards),
         disks,
+        values.get("vm_id"),
     )
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 SINGLE = ("01-hypervisors",)
 GROUPS = ("02-platforms", "03-legacy")
+# Configuration that OpenTofu reads in a layer's directory.
+ENDINGS = (".tf", ".tofu", ".tf.json")
 
 
 def find_layers(root: Path) -> list[Layer]:
@@ -52,6 +54,4 @@ def _answers(layer: Layer, name: str) -> bool:
 
 
 def _is_layer(path: Path) -> bool:
-    return path.is_dir() and any(
-        next(path.glob(f"*{ending}"), None) for ending in (".tf", ".tofu", ".tf.json")
-    )
+    return path.is_dir() and any(next(path.glob(f"*{ending}"), None) for ending in ENDINGS)

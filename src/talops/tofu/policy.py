@@ -68,7 +68,7 @@ def check(layer: str, changes: Sequence[Judged], policy: Policy) -> None:
 def _refuse(change: Judged, changes: Sequence[Judged], policy: Policy) -> Refusal | None:
     if protected := _protected(change, policy):
         return protected
-    if policy.everything or change.effect < Effect.DISCONNECTS or _disposable(change):
+    if policy.everything or change.effect < Effect.DISCONNECTS or disposable(change):
         return _unread(change, policy)
     if change.tainted and change.address in policy.fresh:
         return None  # its creation did not finish: all that it has comes from this or the last plan
@@ -157,5 +157,6 @@ def _quorum(changes: Sequence[Judged], policy: Policy) -> list[Refusal]:
     ]
 
 
-def _disposable(change: Judged) -> bool:
+def disposable(change: Judged) -> bool:
+    """It can be downloaded or computed again without loss; nothing runs on it."""
     return change.type in DISPOSABLE or change.type.startswith(BUILT_IN)

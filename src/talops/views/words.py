@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.plural import count
+from talops.views.impacts import amount, item_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +58,9 @@ def plan_lines(board: Board) -> Iterator[str]:
             sign = SIGNS.get(change.action, "*")
             detail = f"  ({change.detail})" if change.detail else ""
             yield f"  {sign} {change.action} {change.target}{detail}"
+            yield from (f"      {line}" for line in item_lines(change))
+            if change.refused:
+                yield f"      refused: {change.refused['what']}"
 
 
 def outlook_of(row: StageRow) -> str:
@@ -64,7 +68,7 @@ def outlook_of(row: StageRow) -> str:
     if outlook is None:
         return "not planned"
     if outlook.outlook == "changes":
-        return count(outlook.changes, "change")
+        return amount(row.planned) if row.planned else count(outlook.changes, "change")
     if outlook.outlook == "unknown":
         return f"known after {outlook.depends_on}: {outlook.reason}"
     if outlook.outlook == "skipped":

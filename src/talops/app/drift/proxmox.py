@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.app.drift.model import AreaDrift, Difference, absent
+from talops.app.drift.model import AreaDrift, Difference
+from talops.errors import TalopsError
 from talops.pipeline.stage import Absent
 from talops.render.layers import layers
 from talops.site import layer_access as access
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from talops.inventory.model import Cluster
     from talops.site.site import Site
-    from talops.stages.provision import Provision
+    from talops.stages.provision import Facts, Provision
     from talops.tofu.judge import Judged
 
 LAYER = "proxmox"
@@ -29,17 +30,27 @@ async def look(site: Site, stage: Provision) -> AreaDrift:
         return AreaDrift(LAYER, notes=("bare metal: there are no VMs to compare",))
     facts = await stage.observe()
     if isinstance(facts, Absent):
-        return absent(LAYER, facts)
-    found = [d for name, judged in facts.layers.items() for d in planned(name, judged)]
+        return AreaDrift(LAYER, unread=(_unplanned("proxmox", facts.reason),))
+    found = [d for name, judged in whole(facts).items() for d in planned(name, judged)]
+    left = [name for name in facts.layers if name not in whole(facts)]
+    unread = tuple(_unplanned(name, "it reads outputs of earlier layers") for name in left)
     foreign, notes = unmanaged(site.cluster, await _disks(site))
-    return AreaDrift(LAYER, (*found, *foreign), notes=notes)
+    return AreaDrift(LAYER, (*found, *foreign), unread, notes)
 
 
-def planned(layer: str, judged: Sequence[Judged] | None) -> list[Difference]:
+def whole(facts: Facts) -> dict[str, tuple[Judged, ...]]:
+    """The plan of each layer, as far as possible with the present outputs of earlier layers."""
+    found = {name: judged for name, judged in facts.layers.items() if judged is not None}
+    return {**found, **facts.ahead}
+
+
+def _unplanned(what: str, why: str) -> TalopsError:
+    """A plan that could not be made says nothing about what exists."""
+    return TalopsError(f"could not be planned: {why}", where=what, hint="talops up --dry-run")
+
+
+def planned(layer: str, judged: Sequence[Judged]) -> list[Difference]:
     command = f"talops infra apply-auto --layer {layer}"
-    if judged is None:
-        actual = "unknown until the layers before it are applied"
-        return [Difference(LAYER, layer, "plan", "empty", actual, "online", "talops up")]
     return [difference for change in judged for difference in _change(change, command)]
 
 

@@ -12,12 +12,12 @@ from talops.problems import Severity
 from talops.proxmox.check import look as survey
 from talops.proxmox.check import plugin_problems, problems
 from talops.proxmox.client import Token
+from talops.proxmox.wanted import RecordedVm
 from talops.render.layers import platform
 from talops.site import layer_access as access
 from talops.site.host_wanted import wanted
 from talops.site.proxmox_access import access_of
 from talops.tofu.identity import recorded
-from talops.tofu.plan import module_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from talops.pipeline.checks import Finding
     from talops.proxmox.check.problem import HostProblem
     from talops.site.site import Site
+
+
+# Findings that mean something else if the VM is one of the state.
+_IDENTITY = frozenset({"leftover", "vmid", "mac", "address"})
 
 
 async def look(site: Site) -> list[Finding]:
@@ -36,27 +40,26 @@ async def look(site: Site) -> list[Finding]:
     asked = wanted(site.cluster, access.begun_vms(site.root, site.cluster))
     seen = await survey(reached, asked)
     found = problems(asked, seen)
-    if any(each.rule == "leftover" for each in found):
-        # Tags or MAC of a VM of this cluster may have been changed by hand.
-        known = await _recorded(site)
-        vms = tuple(replace(vm, recorded=vm.name in known) for vm in asked.vms)
-        found = problems(replace(asked, vms=vms), seen)
+    if any(each.rule in _IDENTITY for each in found):
+        # Name, tags or MAC of a VM of this cluster may have been changed by hand.
+        found = problems(replace(asked, recorded=await _recorded(site)), seen)
     found += await plugin_problems(
         asked, site.credentials, lambda name, value: replace(reached, login=Token(name, value))
     )
     return judge(found, reached.endpoint)
 
 
-async def _recorded(site: Site) -> set[str]:
-    """Nodes whose VMs are in the state; none if the state cannot be read yet."""
+async def _recorded(site: Site) -> dict[int, RecordedVm]:
+    """VMs of this cluster in the state; none if the state cannot be read yet."""
     found = platform(site.cluster)
     layer = found.at(site.root)
     engine = access.engine(site, layer, lambda _: None)
     try:
         document = json.loads(await engine.state_pull() or "{}")
     except (TalopsError, OSError, ValueError):
-        return set()
-    return {module_key(address) for address in recorded(document)}
+        return {}
+    every = recorded(document).values()
+    return {vm.vm_id: RecordedVm(vm.name, vm.macs) for vm in every if vm.vm_id is not None}
 
 
 def judge(found: Sequence[HostProblem], endpoint: str) -> list[Finding]:

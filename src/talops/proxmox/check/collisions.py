@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.problems import Severity
-from talops.proxmox.check.ours import differences, foreign
+from talops.proxmox.check.ours import differences, foreign, is_recorded
 from talops.proxmox.check.problem import problem, unread
 from talops.proxmox.facts import Unread
 
@@ -21,12 +21,13 @@ def collisions(wanted: Wanted, facts: Facts) -> Iterator[HostProblem]:
     if isinstance(facts.guests, Unread):
         yield unread("the existing VMs", facts.guests.reason, facts.guests.hint)
         return
-    others = foreign(wanted, facts)
+    strangers = foreign(wanted, facts)
+    others = [guest for guest in strangers if not is_recorded(guest, wanted)]
     for vm in wanted.vms:
+        yield from _drifted(vm, [guest for guest in strangers if guest not in others])
         yield from _vm_id(vm, others, facts)
         for guest in others:
-            if not (vm.recorded and guest.vm_id == vm.vm_id):
-                yield from _same(vm, guest)
+            yield from _same(vm, guest)
         yield from _hosts_own(vm, facts)
     unknown = [guest for guest in others if guest.macs is None]
     if unknown:
@@ -41,6 +42,19 @@ def collisions(wanted: Wanted, facts: Facts) -> Iterator[HostProblem]:
         )
 
 
+def _drifted(vm: WantedVm, own: list[Guest]) -> Iterator[HostProblem]:
+    """What the state lists is ours, whatever was changed by hand: the plan shows the way back."""
+    found = next((g for g in own if g.vm_id == vm.vm_id or g.name == vm.name), None)
+    if found:
+        yield problem(
+            "drifted",
+            f"VM {found.vm_id} of this cluster's state {' and '.join(differences(found, vm))}",
+            "talops up --dry-run shows what would change",
+            vm.where,
+            Severity.WARNING,
+        )
+
+
 def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[HostProblem]:
     if vm.vm_id is None:
         return
@@ -48,15 +62,6 @@ def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[HostProb
     another = "give this node another vm_id"
     if taken and taken.name == vm.name and not taken.template:
         wrong = " and ".join(differences(taken, vm))
-        if vm.recorded:
-            yield problem(
-                "drifted",
-                f"VM {vm.vm_id} {vm.name} of the state {wrong}",
-                "talops infra plan shows what would change",
-                vm.where,
-                Severity.WARNING,
-            )
-            return
         yield problem(
             "leftover",
             f"VM {vm.vm_id} is called {vm.name} and {wrong}: it was not created by this plan",

@@ -24,6 +24,15 @@ def is_ours(guest: Guest, vm: WantedVm) -> bool:
     return not differences(guest, vm)
 
 
+def is_recorded(guest: Guest, wanted: Wanted) -> bool:
+    """The state has a VM with its VMID, and name, tag or MAC show that it still is that VM."""
+    known = wanted.recorded.get(guest.vm_id)
+    if known is None or guest.template:
+        return False
+    tagged = wanted.cluster in guest.tags
+    return tagged or guest.name == known.name or bool(known.macs & (guest.macs or frozenset()))
+
+
 def differences(guest: Guest, vm: WantedVm) -> list[str]:
     """What a VM lacks to be the planned one."""
     wrong = []
