@@ -193,6 +193,11 @@ class KubeClient:
     async def get_json(self, path: str) -> Object:
         return check(await self._send("GET", path), path)
 
+    async def get_text(self, path: str) -> str:
+        """What is not JSON, such as metrics."""
+        answer = await self._send("GET", path)
+        return answer.text if answer.is_success else str(check(answer, path))
+
     async def _send(
         self,
         method: str,

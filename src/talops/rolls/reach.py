@@ -28,11 +28,14 @@ class KubeReach:
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[KubeClient]:
+        async with KubeClient(await self.config()) as client:
+            yield client
+
+    async def config(self) -> Kubeconfig:
         config = self._own or self._from_file()
         if config is None:
             config = self._own = await self._from_control_plane()
-        async with KubeClient(config) as client:
-            yield client
+        return config
 
     async def nodes(self) -> dict[str, Object]:
         async with self.open() as client:

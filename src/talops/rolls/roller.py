@@ -99,6 +99,12 @@ class Roller:
                 self._failed = self._failed or f"{turn.node.name}: {error.what}"
                 raise
 
+    async def pass_gates(self, report: Reporter) -> None:
+        """For changes that restart parts of a node, but do not take it out of service."""
+        self._check()
+        gates = await self._all_gates()
+        await gates.pass_all(self._absence(), report.waiting)
+
     def expect_sick(self, names: Iterable[str]) -> None:
         """These were not healthy before the roll: until their turn, the gates excuse them."""
         self._sick |= frozenset(names)

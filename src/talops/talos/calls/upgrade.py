@@ -32,6 +32,7 @@ EXITS = {
 
 # Where an installer image belongs: the namespace of Talos' own images.
 _SYSTEM = common_pb2.ContainerdInstance(driver=common_pb2.CRI, namespace=common_pb2.NS_SYSTEM)
+_PODS = common_pb2.ContainerdInstance(driver=common_pb2.CRI, namespace=common_pb2.NS_CRI)
 
 
 class Dialect(Enum):
@@ -72,10 +73,15 @@ class UpgradeCalls:
         return str(got.actor_id)
 
     async def pull(
-        self, image: str, progress: Callable[[LayerProgress], None] = lambda _: None
+        self,
+        image: str,
+        progress: Callable[[LayerProgress], None] = lambda _: None,
+        *,
+        cri: bool = False,
     ) -> str:
-        """Fetch the installer; the name it is stored under. Pulling again is harmless."""
-        request = image_pb2.ImageServicePullRequest(containerd=_SYSTEM, image_ref=image)
+        """Fetch an image of Talos, or of pods; the name it is stored under. Safe to repeat."""
+        store = _PODS if cri else _SYSTEM
+        request = image_pb2.ImageServicePullRequest(containerd=store, image_ref=image)
         name = ""
         stream = self._caller.stream(self._images.Pull, request, timeout=PULL_TIMEOUT)
         async with aclosing(stream):
@@ -87,6 +93,12 @@ class UpgradeCalls:
         if not name:
             raise CallFailedError(f"{image} was not pulled completely", where=self._caller.where)
         return name
+
+    async def pull_legacy(self, image: str, *, cri: bool = False) -> None:
+        """The same before Talos 1.13; an upgrade then uses what is in the store."""
+        store = common_pb2.NS_CRI if cri else common_pb2.NS_SYSTEM
+        request = machine_pb2.ImagePullRequest(namespace=store, reference=image)
+        await self._caller.one(self._machine.ImagePull, request, safe=True, timeout=PULL_TIMEOUT)
 
     async def install(self, image: str) -> AsyncGenerator[str]:
         """Write the pulled image beside the running one; it boots with the next reboot."""

@@ -1,0 +1,1 @@
+"""One upgrade of Kubernetes: component by component, node by node, kubelets last."""

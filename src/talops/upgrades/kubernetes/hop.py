@@ -1,0 +1,129 @@
+"""One upgrade of Kubernetes in a running cluster, in the order of `talosctl upgrade-k8s`.
+
+Images everywhere → API servers → controller managers → schedulers → kube-proxy in the configs →
+kubelets of control planes, then of workers → bootstrap manifests. One node at a time, with the
+gates of a roll between them. Every step looks at the world first: a repeated run goes on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.errors import ConflictError, TalopsError
+from talops.machineconfig.kubernetes_images import STATIC_PODS, Component, numbers
+from talops.upgrades.kubernetes import mark
+from talops.upgrades.kubernetes.problems import problems, warnings
+from talops.upgrades.kubernetes.pulling import pull_everywhere
+from talops.upgrades.kubernetes.raising import Raising
+from talops.upgrades.kubernetes.reading import facts_for
+from talops.upgrades.kubernetes.running import look_at
+from talops.upgrades.kubernetes.targets import targets
+from talops.upgrades.versions import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.pipeline.stage import Reporter
+    from talops.rolls.rolling import Rolling
+    from talops.site.site import Site
+    from talops.upgrades.kubernetes.running import NodeRunning, Running
+    from talops.upgrades.kubernetes.targets import Targets
+
+
+class Kubernetes:
+    """Shares the roll of its run, so that nothing else of the run stops a node meanwhile."""
+
+    def __init__(self, site: Site, rolling: Rolling, report: Reporter) -> None:
+        self._site = site
+        self._roller = rolling.roller
+        self._report = report
+
+    async def look(self) -> Span:
+        """The oldest and the newest version that anything runs, or is configured to run."""
+        running = await self._look()
+        return Span(running.low, running.high)
+
+    async def problems(self, to: str) -> Sequence[str]:
+        """What must change before this upgrade; reads only. Warnings are notes of the run."""
+        fleet = await self._site.secrets.fleet()
+        wanted = await targets(self._site, to)
+        facts = await facts_for(await self._look(), wanted, fleet, self._roller.reach)
+        for text in warnings(facts):
+            self._report.note(text, level="warning", hint="kubectl get --raw /metrics")
+        return problems(facts)
+
+    async def run(self, to: str) -> None:
+        """Raise every component to this version, and prove that it runs."""
+        running, wanted = await self._look(), await targets(self._site, to)
+        _require_order(running, to)
+        fleet = await self._site.secrets.fleet()
+        await pull_everywhere(running.nodes, wanted, fleet, self._report)
+        await self._roller.pass_gates(self._report)
+        async with self._roller.reach.open() as kube:
+            await mark.begin(kube, running.low, to)
+        raising = Raising(self._site, fleet, self._roller.reach, self._report)
+        for component in STATIC_PODS:
+            for seen in running.planes:
+                await self._static_pod(raising, seen, component, wanted)
+        for seen in running.planes:
+            await self._proxy(raising, seen, wanted)
+        await self._require_api_servers(to)
+        for seen in (*running.planes, *(s for s in running.nodes if not s.node.controller)):
+            await self._kubelet(raising, seen, wanted)
+        async with self._roller.reach.open() as kube:
+            await mark.end(kube)
+
+    async def _look(self) -> Running:
+        fleet = await self._site.secrets.fleet()
+        return await look_at(self._site, fleet, self._roller.reach)
+
+    async def _static_pod(
+        self, raising: Raising, seen: NodeRunning, component: Component, wanted: Targets
+    ) -> None:
+        await self._site.fence.check()
+        image = wanted.images(seen.node)[component]
+        async with raising.step(seen, component, wanted.version):
+            changed = await raising.config(seen, component, image)
+            if seen.name:  # otherwise it has not joined yet, and starts with this version
+                await raising.static_pod(seen, component, image)
+        if changed:
+            await self._roller.pass_gates(self._report)
+
+    async def _proxy(self, raising: Raising, seen: NodeRunning, wanted: Targets) -> None:
+        """Its pods follow the bootstrap manifests, which Talos derives from the configs."""
+        await self._site.fence.check()
+        if image := wanted.images(seen.node).get(Component.PROXY):
+            async with raising.step(seen, Component.PROXY, wanted.version):
+                await raising.config(seen, Component.PROXY, image)
+
+    async def _kubelet(self, raising: Raising, seen: NodeRunning, wanted: Targets) -> None:
+        await self._site.fence.check()
+        image = wanted.images(seen.node)[Component.KUBELET]
+        async with raising.step(seen, Component.KUBELET, wanted.version):
+            if seen.name:
+                await raising.healthy_kubelet(seen)
+            changed = await raising.config(seen, Component.KUBELET, image)
+            if seen.name:
+                await raising.kubelet(seen, image)
+        if changed:
+            await self._roller.pass_gates(self._report)
+
+    async def _require_api_servers(self, to: str) -> None:
+        """A kubelet must never be newer than an API server."""
+        running = await self._look()
+        for seen in running.planes:
+            found = seen.pods.get(Component.API_SERVER)
+            if found and numbers(found) < numbers(to):
+                raise ConflictError(
+                    f"the API server of {seen.node.name} runs {found}, so no kubelet may run {to}",
+                    where=f"{Component.API_SERVER} on {seen.node.name}",
+                    hint="talops up",
+                )
+
+
+def _require_order(running: Running, to: str) -> None:
+    if numbers(running.high) > numbers(to):
+        raise TalopsError(
+            f"Kubernetes {running.high} runs: it is never lowered to {to}",
+            hint=f"set kubernetes_version: {running.high} in cluster.yaml",
+        )

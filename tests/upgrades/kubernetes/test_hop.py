@@ -1,0 +1,151 @@
+"""Upgrades of Kubernetes in clusters of the lab: order, proof, and where they stop.
+
+Order, resources and annotations are those of Talos' pkg/cluster/kubernetes (talos_managed.go,
+kubelet.go); the lab's resources are recordings of Talos 1.13.9, its API servers real ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.lab.talos.site import QUICK
+
+from talops.errors import TalopsError
+from talops.files import write_atomic
+from talops.lab.kubernetes.versioned import as_version
+from talops.lab.talos.cluster import serving
+from talops.lab.talos.machine.faults import Faults
+from talops.machineconfig.kubernetes_images import STATIC_PODS, numbers
+from talops.upgrades.kubernetes.mark import MARK
+from talops.upgrades.versions import Span
+
+if TYPE_CHECKING:
+    import contextlib
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.upgrades.kubernetes.conftest import Upgrading
+
+    Start = Callable[..., contextlib.AbstractAsyncContextManager[Upgrading]]
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+OLD, NEW = "v1.35.4", "v1.36.1"
+THREE_AND_TWO = ("cp-1", "cp-2", "cp-3", "w-1", "w-2")
+
+
+async def test_stops_where_it_must_and_goes_on(
+    upgrading: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A missing image changes nothing, an API server that stays away stops it; then it goes on."""
+    async with upgrading(*THREE_AND_TWO) as cluster, cluster.sampled():
+        cluster.inventory(kubernetes=NEW)
+        assert await cluster.hop().look() == Span(OLD, OLD)
+        assert await cluster.hop().problems(NEW) == []
+        before = cluster.applied()
+
+        cluster.lab.lab.host.faults.set("w-2", Faults(image_missing="kubelet"))
+        with pytest.raises(TalopsError, match=r"nothing was changed: w-2: .*kubelet:v1\.36\.1"):
+            await cluster.hop().run(NEW)
+        assert cluster.applied() == before
+        cluster.lab.lab.host.faults.set("w-2", Faults())
+
+        broken = _break_new_api_servers(monkeypatch, tmp_path)
+        cluster.limits = replace(QUICK, kubernetes=20.0)
+        with pytest.raises(TalopsError) as stopped:
+            await cluster.hop().run(NEW)
+        assert str(stopped.value.where).startswith(f"kube-apiserver {NEW} on cp-1")
+        assert "kube-apiserver" in stopped.value.what
+        assert "talops up" in str(stopped.value.hint)
+        assert cluster.applied() == before + 1, "no other node was touched"
+        cluster.limits = QUICK
+        broken.unlink()
+        assert await cluster.hop().look() == Span(OLD, NEW)
+
+        cluster.events.clear()
+        await cluster.hop().run(NEW)
+        await _all_new(cluster)
+        assert _done(cluster) == _order()
+        assert all(numbers(kubelet) <= numbers(server) for server, kubelet in cluster.samples)
+        # Once per component and node; the first of them before it stopped.
+        assert cluster.applied() == before + 3 * 4 + 5
+
+        await cluster.hop().run(NEW)
+        assert cluster.applied() == before + 3 * 4 + 5, "a second run changes nothing"
+
+
+def _break_new_api_servers(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """They end as soon as they are started, as long as this file exists."""
+    flag, script = folder / "broken", folder / "kube-apiserver"
+    flag.touch()
+
+    async def chosen(binary: Path, version: str, scratch: Path) -> Path:
+        real = await as_version(binary, version, scratch)
+        if version == OLD:
+            return real
+        write_atomic(script, f'#!/bin/sh\n[ -e {flag} ] && exit 1\nexec {real} "$@"\n', mode=0o700)
+        return script
+
+    monkeypatch.setattr(serving, "as_version", chosen)
+    return flag
+
+
+async def _all_new(cluster: Upgrading) -> None:
+    assert await cluster.hop().look() == Span(NEW, NEW)
+    assert set(cluster.kubelets().values()) == {NEW}
+    for component in STATIC_PODS:
+        assert set(cluster.pods(component).values()) == {NEW}
+    nodes = await cluster.kube_nodes()
+    assert {n["status"]["nodeInfo"]["kubeletVersion"] for n in nodes.values()} == {NEW}
+    async with cluster.kube() as kube:
+        assert await kube.version() == NEW
+        assert await kube.get(MARK) is None
+
+
+def _order() -> list[tuple[str, str]]:
+    """Component by component over the control planes; then kubelets, those of workers last."""
+    planes = [name for name in THREE_AND_TWO if name.startswith("cp")]
+    found = [(f"upgrading {c} on", name) for c in (*STATIC_PODS, "kube-proxy") for name in planes]
+    return [*found, *(("upgrading kubelet on", name) for name in THREE_AND_TWO)]
+
+
+def _done(cluster: Upgrading) -> list[tuple[str, str]]:
+    steps = cluster.steps()
+    assert all(first != second for first, second in pairwise(steps))
+    return steps
+
+
+async def test_what_forbids_it(upgrading: Start) -> None:
+    """Named beforehand: what the release removes, pinned images, hops that are not possible."""
+    async with upgrading("cp-1") as cluster:
+        args = '{cluster: {apiServer: {extraArgs: {feature-gates: "HonorPVReclaimPolicy=true"}}}}'
+        cluster.inventory(kubernetes=NEW, patch=args)
+        (found,) = await cluster.hop().problems(NEW)
+        assert found.startswith(
+            "cp-1: Kubernetes 1.36 does not know the feature gate HonorPVReclaimPolicy of "
+            "kube-apiserver: remove it from cluster.yaml:"
+        )
+        assert await cluster.hop().problems("v1.35.9") == []
+
+        cluster.inventory(kubernetes=NEW, patch="{machine: {kubelet: {image: 'k:v1.35.0'}}}")
+        (pinned,) = await cluster.hop().problems(NEW)
+        assert "pins kubelet to k:v1.35.0: remove it" in pinned
+        assert "one minor version at a time" in (await cluster.hop().problems("v1.37.0"))[0]
+        assert "set kubernetes_version: v1.35.4" in (await cluster.hop().problems("v1.34.0"))[0]
+
+
+async def test_a_version_that_another_program_raised(upgrading: Start) -> None:
+    """Neither an upgrade nor an ordinary config lowers it, and a config that asks is left alone."""
+    async with upgrading("cp-1") as cluster:
+        await cluster.hop().run(NEW)
+        cluster.inventory(kubernetes=OLD)
+        before = cluster.applied()
+        with pytest.raises(TalopsError, match="never lowered") as refused:
+            await cluster.hop().run(OLD)
+        assert refused.value.hint == "set kubernetes_version: v1.36.1 in cluster.yaml"
+        again = await cluster.lab.run("apply-config")
+        assert again.error is None, again.error
+        assert cluster.applied() == before
+        assert cluster.kubelets() == {"cp-1": NEW}
