@@ -33,6 +33,7 @@ STAGES = {
     "images": "stage_started",
     "storage": "change_started",
     "provision": "change_started",
+    "upgrade": "stage_started",
     "apply-config": "change_started",
     "bootstrap": "change_started",
     "workers": "stage_started",

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import AnyStage
 
 BEFORE = ["preflight", "configure"]
-AFTER = ["apply-config", "bootstrap", "workers", "kubeconfig", "addons", "gitops", "verify"]
+AFTER = [
+    *("upgrade", "apply-config", "bootstrap", "workers"),
+    *("kubeconfig", "addons", "gitops", "verify"),
+]
 
 
 class Deaf:
@@ -62,8 +65,8 @@ def test_up(site: Site) -> None:
 def test_recover(site: Site) -> None:
     """Like `up`, after what is there has come back into the state."""
     stages = recover.recover(site, RECORD, RecoveryChoice())
-    assert names(stages) == [*BEFORE, "images", "salvage", "adopt", "provision", *AFTER]
-    assert names(recover.recover(bare(site), RECORD, RecoveryChoice())) == [*BEFORE, *AFTER]
+    assert names(stages) == [*BEFORE, "images", "salvage", "adopt", "provision", *AFTER[1:]]
+    assert names(recover.recover(bare(site), RECORD, RecoveryChoice())) == [*BEFORE, *AFTER[1:]]
 
 
 def test_down(site: Site) -> None:

@@ -14,6 +14,7 @@ from talops.talos.kinds import (
     AddressStatus,
     BlockDisk,
     Discovery,
+    Extension,
     LinkStatus,
     MachineStatus,
     Member,
@@ -130,6 +131,10 @@ EXPECTED: list[tuple[Kind[Any], Callable[[Any], Any]]] = [
     (kinds.TIME, lambda spec: TimeStatus(spec["synced"], spec["syncDisabled"])),
     (kinds.DISCOVERY, discovery),
     (kinds.UNATTENDED_INSTALL, unattended),
+    (
+        kinds.EXTENSIONS,
+        lambda spec: Extension(spec["metadata"]["name"], spec["metadata"]["version"]),
+    ),
 ]
 SINCE_1_14 = {kinds.UNATTENDED_INSTALL.type}
 

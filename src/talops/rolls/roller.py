@@ -77,13 +77,15 @@ class Roller:
             for node in nodes
         ]
 
-    async def roll(self, turns: Sequence[Turn], report: Reporter) -> None:
-        """All of these nodes in the right order; stops after the first failure."""
+    async def roll(self, turns: Sequence[Turn], report: Reporter, *, canary: bool = False) -> None:
+        """All of these nodes in the right order; stops after the first failure. `canary`: the first
+        of many workers goes alone.
+        """
         by_name = {turn.node.name: turn for turn in turns}
         found = await self.candidates(turn.node for turn in turns)
         self._sick = frozenset(c.name for c in found if c.sick)
         workers = len(self._site.cluster.workers)
-        for group in groups(found, workers, self.options.max_unavailable):
+        for group in groups(found, workers, self.options.max_unavailable, canary=canary):
             queue = [by_name[name] for name in group.names]
             await self._together(queue, group.width, report)
 

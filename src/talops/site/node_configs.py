@@ -7,7 +7,7 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from talops.errors import UnreachableError
+from talops.errors import NotReadyError, UnreachableError
 from talops.machineconfig.build import build_configs
 from talops.machineconfig.kubernetes_images import hold, hold_as
 from talops.site import installation
@@ -21,6 +21,7 @@ from talops.site.node_facts import AWAIT, FIRST, NodeFacts, change_for
 from talops.talos.calls.machine import ApplyMode
 from talops.talos.errors import (
     ConfiguredError,
+    InvalidRequestError,
     NotAuthorizedError,
     OutcomeUnknownError,
     PreconditionError,
@@ -138,8 +139,18 @@ class NodeConfigs:
         if same(state.config, config):
             return NodeFacts(state, same=True, wanted=text, held=kept.held)
         async with (await self.fleet()).talos(node) as talos:
-            trial = await talos.machine.apply_configuration(text, dry_run=True)
             tag = (await talos.version()).tag
+            try:
+                trial = await talos.machine.apply_configuration(text, dry_run=True)
+            except InvalidRequestError as error:
+                if tag == self._site.cluster.talos_version:
+                    raise
+                # The config may be right for the version that the node is upgraded to first.
+                raise NotReadyError(
+                    f"{node.name} runs Talos {tag}, which refuses its config: {error.what}",
+                    where=error.where,
+                    hint="talops up",
+                ) from error
         return NodeFacts(
             state,
             same=False,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from talops.stages.kubeconfig import FetchKubeconfig as FetchKubeconfig
     from talops.stages.preflight import Preflight as Preflight
     from talops.stages.storage import Storage as Storage
+    from talops.stages.upgrade import Upgrade as Upgrade
     from talops.stages.verify import Verify as Verify
     from talops.stages.workers import Workers as Workers
 else:
@@ -32,6 +33,7 @@ else:
         "Images": "images",
         "Preflight": "preflight",
         "Storage": "storage",
+        "Upgrade": "upgrade",
         "Verify": "verify",
         "Workers": "workers",
     }

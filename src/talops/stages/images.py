@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from talops.inventory.schematics import schematic_text
 from talops.pipeline.stage import Change, Stage
 from talops.site.image_files import absent_images
 from talops.talos.image_factory import ImageFactory
+from talops.upgrades.versions import minor, newest_release
 
 if TYPE_CHECKING:
     from talops.pipeline.stage import Reporter, Seen
@@ -18,9 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """Schematic ID → known; one that is given by ID alone cannot be registered."""
+    """Schematic ID → known; one that is given by ID alone cannot be registered. `releases`: the
+    Talos versions that the factory has; None if that is not known, or if no image is missing.
+    """
 
     known: dict[str, bool]
+    releases: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,11 @@ class Images(Stage[Facts, SchematicChange]):
 
     async def observe(self) -> Facts:
         try:
-            return Facts({name: await self._factory.knows(name) for name in self._wanted})
+            known, releases = await asyncio.gather(
+                asyncio.gather(*(self._factory.knows(name) for name in self._wanted)),
+                self._factory.versions(),
+            )
+            return Facts(dict(zip(self._wanted, known, strict=True)), releases)
         except UnreachableError:
             # If every image is already on its storage, no factory is needed.
             if await absent_images(self._site):
@@ -57,6 +66,8 @@ class Images(Stage[Facts, SchematicChange]):
             return Facts(dict.fromkeys(self._wanted, True))
 
     def plan(self, facts: Facts) -> list[SchematicChange]:
+        if facts.releases is not None:
+            self._require_release(facts.releases)
         missing = [name for name, known in facts.known.items() if not known]
         foreign = [name for name in missing if name not in self._texts]
         if foreign:
@@ -66,6 +77,18 @@ class Images(Stage[Facts, SchematicChange]):
                 hint="correct schematic_id in nodes.yaml, or use `extensions` instead",
             )
         return [SchematicChange("register", n[:12], "schematic", schematic=n) for n in missing]
+
+    def _require_release(self, releases: frozenset[str]) -> None:
+        """Known before anything that refers to the images of another version changes."""
+        wanted = self._site.cluster.talos_version
+        if wanted in releases:
+            return
+        same = newest_release(releases, minor(wanted))
+        raise TalopsError(
+            f"the Image Factory has no Talos {wanted}",
+            where=f"{self._factory.url}/versions",
+            hint=f"set talos_version: {same}" if same else "correct talos_version",
+        )
 
     async def apply(self, change: SchematicChange) -> None:
         name = change.schematic

@@ -1,4 +1,4 @@
-"""Client of the Image Factory: registers a schematic, so that its images can be downloaded."""
+"""Client of the Image Factory: registers schematics, and lists the releases that it has."""
 
 from __future__ import annotations
 
@@ -52,6 +52,22 @@ class ImageFactory:
             f"the Image Factory answered {reply.status_code}: {reply.text.strip()[:200]}",
             where=f"{self.url}/schematics/{schematic}",
         )
+
+    async def versions(self) -> frozenset[str] | None:
+        """The Talos releases that it has images of; None if it does not list them."""
+        reply = await self._ask("GET", "/versions")
+        if reply.status_code in {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}:
+            return None  # a mirror of images only
+        try:
+            listed = reply.json() if reply.status_code == HTTPStatus.OK else None
+        except ValueError:
+            listed = None
+        if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+            raise TalopsError(
+                f"the Image Factory does not list its versions ({reply.status_code})",
+                where=f"{self.url}/versions",
+            )
+        return frozenset(listed)
 
     @cached_property
     def _trust(self) -> ssl.SSLContext | bool:

@@ -13,6 +13,7 @@ from talops.talos.wire import (
     spec_config_pb2,
     spec_enums_pb2,
     spec_etcd_pb2,
+    spec_extensions_pb2,
     spec_hardware_pb2,
     spec_k8s_pb2,
     spec_network_pb2,
@@ -136,6 +137,14 @@ class UnattendedInstall:
     error: str
 
 
+@dataclass(frozen=True)
+class Extension:
+    """A system extension of the running image; the schematic is a virtual one, see `SCHEMATIC`."""
+
+    name: str
+    version: str
+
+
 def _member(r: Resource) -> Member:
     spec = spec_cluster_pb2.MemberSpec.FromString(r.proto_spec)
     kind = spec_enums_pb2.MachineType.Name(spec.machine_type)
@@ -241,6 +250,11 @@ def _unattended_install(r: Resource) -> UnattendedInstall:
     return UnattendedInstall(_words(phase, "UNATTENDED_INSTALL_PHASE_"), spec.error)
 
 
+def _extension(r: Resource) -> Extension:
+    metadata = spec_extensions_pb2.Layer.FromString(r.proto_spec).metadata
+    return Extension(metadata.name, metadata.version)
+
+
 def _words(name: str, prefix: str) -> str:
     return name.removeprefix(prefix).replace("_", " ").lower()
 
@@ -269,6 +283,7 @@ TIME = Kind("runtime", "TimeStatuses.v1alpha1.talos.dev", _time)
 MACHINE_CONFIG = Kind("config", "MachineConfigs.config.talos.dev", _machine_config)
 
 DISCOVERY = Kind("config", "DiscoveryConfigs.cluster.talos.dev", _discovery)
+EXTENSIONS = Kind("runtime", "ExtensionStatuses.runtime.talos.dev", _extension)
 # Since Talos 1.14; an older node does not know the kind.
 UNATTENDED_INSTALL = Kind(
     "runtime", "UnattendedInstallStatuses.runtime.talos.dev", _unattended_install
@@ -283,4 +298,6 @@ HOSTNAME_ID = "hostname"
 SYSTEM_ID = "systeminformation"
 TIME_ID = "node"
 DISCOVERY_ID = "cluster"
+# The extension that the Image Factory adds to each image: its version is the schematic's id.
+SCHEMATIC = "schematic"
 UNATTENDED_INSTALL_ID = "unattended-install"

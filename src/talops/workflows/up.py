@@ -38,6 +38,7 @@ def up(
         *([Later("images", lambda: stages.Images(site, report("images")))] if proxmox else []),
         *([Later("storage", lambda: stages.Storage(site, report("storage")))] if nas else []),
         *([Provision(site, secrets, report("provision"), policy, rolling)] if proxmox else []),
+        Later("upgrade", lambda: stages.Upgrade(site, secrets, report("upgrade"), rolling)),
         Later(
             "apply-config",
             lambda: stages.ApplyConfig(

@@ -11,13 +11,17 @@ from talops.machineconfig.kubernetes_images import numbers
 from talops.pipeline.stage import Absent
 from talops.site.fleet import Configured, Fleet, InMaintenance, Unreachable
 from talops.stages.apply_config import ApplyConfig
+from talops.upgrades.seen import look_at_all
+from talops.upgrades.versions import key
 
 if TYPE_CHECKING:
+    from talops.inventory.model import Cluster
     from talops.machineconfig.kubernetes_images import Held
     from talops.pipeline.stage import Reporter
     from talops.site.node_facts import NodeFacts
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
+    from talops.upgrades.seen import NodeSeen
 
 LAYER = "talos"
 COMMAND = "talops up --only apply-config --nodes '^{}$'"
@@ -39,8 +43,31 @@ async def look(site: Site, secrets: SecretsFile, report: Reporter) -> AreaDrift:
     facts = await ApplyConfig(site.only(answering), secrets, report).observe()
     if isinstance(facts, Absent):
         return absent(LAYER, facts)
-    found = [difference for name, seen in facts.nodes.items() for difference in judge(name, seen)]
-    return AreaDrift(LAYER, tuple(found), unread)
+    configs = [difference for name, seen in facts.nodes.items() for difference in judge(name, seen)]
+    running = [
+        (node, state.config)
+        for node in site.cluster.nodes
+        if isinstance(state := states[node.name], Configured)
+    ]
+    systems = await look_at_all(await secrets.fleet(), running)
+    found = [d for each in systems for d in system(site.cluster, each)]
+    return AreaDrift(LAYER, (*found, *configs), unread)
+
+
+def system(cluster: Cluster, seen: NodeSeen) -> list[Difference]:
+    """Which Talos runs, and with which extensions."""
+    node = next(node for node in cluster.nodes if node.name == seen.name)
+    wanted, newer = cluster.talos_version, key(seen.talos) > key(cluster.talos_version)
+    command = f"talops rollback {seen.name}" if newer else "talops up"
+    rows = [
+        ("Talos", wanted, seen.talos, command),
+        ("schematic", node.image.schematic, seen.schematic or "nothing", "talops up"),
+    ]
+    return [
+        Difference(LAYER, seen.name, attribute, want, have, UPGRADES, how)
+        for attribute, want, have, how in rows
+        if want != have
+    ]
 
 
 def judge(name: str, seen: NodeFacts) -> list[Difference]:

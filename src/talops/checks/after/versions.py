@@ -44,7 +44,7 @@ def judge(
     cluster: Cluster, talos: Mapping[str, str], kubernetes: Mapping[str, str]
 ) -> list[Finding]:
     return [
-        *_judge("Talos", cluster.talos_version, talos, "talops talos upgrade"),
+        *_judge("Talos", cluster.talos_version, talos, "talops up"),
         *_judge("Kubernetes", cluster.kubernetes_version, kubernetes, "talops up"),
     ]
 

@@ -73,6 +73,13 @@ def _uptime(node: Node) -> bytes:
     return f"{uptime:.2f} {uptime * node.machine.cores:.2f}\n".encode()
 
 
+def _cmdline(node: Node) -> bytes:
+    """Arguments of the image, and those of the config if the boot loader gets them."""
+    install = node.config.install if node.config else {}
+    own = [] if install.get("grubUseUKICmdline") else install.get("extraKernelArgs") or []
+    return " ".join(["talos.platform=nocloud", "console=ttyS0", *own, ""]).encode()
+
+
 def _pci(node: Node) -> bytes:
     """The host's bridge, then a network card per slot: slot, ids, interrupt, regions, driver."""
     regions = "\t".join(["0".rjust(16)] * 14)
@@ -98,6 +105,7 @@ _FILES: Mapping[str, Callable[[Node], bytes | None]] = {
     "/etc/hostname": _hostname,
     "/etc/os-release": _os_release,
     "/proc/bus/pci/devices": _pci,
+    "/proc/cmdline": _cmdline,
     "/proc/sys/kernel/random/boot_id": _boot_id,
     "/proc/uptime": _uptime,
     "/system/state/config.yaml": _config,

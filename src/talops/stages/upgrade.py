@@ -1,0 +1,215 @@
+"""Stage `upgrade`: Talos and Kubernetes, hop by hop, to the versions of the inventory.
+
+It runs before the configs are applied: where a node needs a new Talos and a new config, Talos comes
+first. A cluster that is not bootstrapped yet has nothing to upgrade.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from talops.approval import Impact, Item
+from talops.errors import TalopsError, UnreachableError
+from talops.pipeline.stage import Absent, Change, Stage
+from talops.plural import count
+from talops.rolls.rolling import Rolling
+from talops.site.fleet import Configured, all_answer
+from talops.upgrades.kubernetes.hop import Kubernetes
+from talops.upgrades.path import Part, Path, Wanted, find_path
+from talops.upgrades.seen import NodeSeen, goal_of, look_at_all
+from talops.upgrades.talos_hop import TalosHop, behind
+from talops.upgrades.versions import Span, key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.inventory.model import Node
+    from talops.pipeline.stage import Reporter, Seen
+    from talops.site.secrets_file import SecretsFile
+    from talops.site.site import Site
+    from talops.upgrades.breaking import Breakage
+    from talops.upgrades.kubernetes_hop import KubernetesHop
+    from talops.upgrades.path import Hop
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`kubernetes`: None if no component answers. `findings`: what the way to the wanted Talos
+    breaks; `problems`: what stands between the running Kubernetes and the next one.
+    """
+
+    nodes: tuple[NodeSeen, ...] = ()
+    kubernetes: Span | None = None
+    unread: TalopsError | None = None
+    findings: tuple[Breakage, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class HopChange(Change):
+    """`nodes`: those that restart; Kubernetes restarts none."""
+
+    hop: Hop | None = None
+    nodes: tuple[str, ...] = ()
+
+    @property
+    def impact(self) -> Impact:
+        return Impact.RESTARTS if self.nodes else Impact.CHANGES
+
+    def items(self) -> tuple[Item, ...]:
+        return tuple(Item(n, Impact.RESTARTS, n, str(self.hop)) for n in self.nodes) or (
+            Item(self.target, self.impact, self.target, str(self.hop)),
+        )
+
+
+class Upgrade(Stage[Facts, HopChange]):
+    name = "upgrade"
+    proven_by_look = True
+
+    def __init__(
+        self,
+        site: Site,
+        secrets: SecretsFile,
+        report: Reporter,
+        rolling: Rolling | None = None,
+        kubernetes: KubernetesHop | None = None,
+    ) -> None:
+        self._site = site
+        self._secrets = secrets
+        self._report = report
+        self._rolling = rolling or Rolling(site)
+        self._kubernetes = kubernetes or Kubernetes(site, self._rolling, report)
+        # A node that an interrupted upgrade has restarted does not answer for a while.
+        self.patience = site.limits.boot
+
+    async def observe(self) -> Facts | Absent:
+        if await self._secrets.read() is None:
+            return Absent("configure", "the cluster has no secrets yet")
+        fleet, cluster = await self._secrets.fleet(), self._site.cluster
+        if not await fleet.has_etcd(cluster.control_planes):
+            return Facts()
+        states = await fleet.look_at_all(cluster.nodes)
+        all_answer(self._site.chosen, states)
+        running = [
+            (node, state.config)
+            for node in cluster.nodes
+            if isinstance(state := states[node.name], Configured)
+        ]
+        return await self._judged(Facts(await look_at_all(fleet, running)))
+
+    def plan(self, facts: Facts) -> list[HopChange]:
+        if not facts.nodes:
+            return []
+        path = self._path(facts)
+        if path.refusals:
+            first = path.refusals[0]
+            raise TalopsError(first.what, where=f"cluster.yaml: {first.setting}", hint=first.hint)
+        if path.hops and facts.unread:
+            raise facts.unread
+        self._require(facts)
+        return [self._change(hop, facts) for hop in self._possible(path.hops)]
+
+    async def apply(self, change: HopChange) -> None:
+        hop = change.hop
+        assert hop, "every change is a hop"
+        if hop.part is Part.TALOS:
+            await (await self._talos()).run(hop.to)
+        else:
+            await self._kubernetes.run(hop.to)
+
+    async def verify(self, _: Seen[Facts, HopChange], /) -> None:
+        found = await self.observe()
+        left = self.plan(found) if isinstance(found, Facts) else []
+        if left:
+            raise TalopsError(f"still to do: {left[0]}", hint="talops up")
+
+    async def _judged(self, facts: Facts) -> Facts:
+        """With what is only needed if something has to change."""
+        facts = await self._with_kubernetes(facts)
+        hops = self._path(facts).hops
+        talos = [hop for hop in hops if hop.part is Part.TALOS]
+        kubernetes = [hop for hop in hops if hop.part is Part.KUBERNETES]
+        findings: Sequence[Breakage] = ()
+        problems: Sequence[str] = ()
+        if talos:
+            findings = await (await self._talos()).findings(facts.nodes, talos[-1].to)
+        if kubernetes and kubernetes[0] is hops[0]:
+            problems = await self._kubernetes.problems(kubernetes[0].to)
+        return Facts(facts.nodes, facts.kubernetes, facts.unread, tuple(findings), tuple(problems))
+
+    async def _with_kubernetes(self, facts: Facts) -> Facts:
+        if not facts.nodes:
+            return facts
+        try:
+            return Facts(facts.nodes, await self._kubernetes.look())
+        except UnreachableError as error:
+            # Configs may have to be repaired first; an upgrade without an answer is refused.
+            return Facts(facts.nodes, unread=error)
+
+    def _path(self, facts: Facts) -> Path:
+        cluster = self._site.cluster
+        if not facts.nodes:
+            return Path()
+        wanted, running = cluster.kubernetes_version, facts.kubernetes
+        if running is None or key(running.high) > key(wanted):
+            # What another program raised is never lowered: `verify` and `drift` name it.
+            wanted = running.high if running else wanted
+            running = Span(wanted, wanted)
+        nodes = {node.name: node for node in cluster.nodes}
+        reimage = any(
+            not each.runs(goal_of(cluster, nodes[each.name], cluster.talos_version))
+            for each in facts.nodes
+        )
+        return find_path(
+            Span.of(each.talos for each in facts.nodes),
+            running,
+            Wanted(cluster.talos_version, wanted, reimage),
+        )
+
+    def _possible(self, hops: Sequence[Hop]) -> Sequence[Hop]:
+        """With --nodes, only the first hop: the others stay behind, so that no further one fits."""
+        if len(self._site.chosen) == len(self._site.cluster.nodes):
+            return hops
+        return [hop for hop in hops[:1] if hop.part is Part.TALOS]
+
+    def _change(self, hop: Hop, facts: Facts) -> HopChange:
+        if hop.part is Part.KUBERNETES:
+            return HopChange("upgrade", str(hop), "without restarts of nodes", hop=hop)
+        chosen = {node.name: node for node in self._site.chosen}
+        names = [n for n in behind(self._site.cluster, facts.nodes, hop.to) if n in chosen]
+        advice = [f"{f.name}: {f.what}: {f.hint}" for f in facts.findings if not f.refuses]
+        detail = "; ".join([_order([chosen[name] for name in names]), *advice])
+        return HopChange("upgrade", str(hop), detail, hop=hop, nodes=tuple(names))
+
+    def _require(self, facts: Facts) -> None:
+        refusing = [finding for finding in facts.findings if finding.refuses]
+        if refusing:
+            listed = "\n  ".join(f"{f.name}: {f.what}" for f in refusing)
+            raise TalopsError(
+                f"this upgrade of Talos would break nodes; nothing was changed:\n  {listed}",
+                where=refusing[0].name,
+                hint=refusing[0].hint,
+            )
+        if facts.problems:
+            listed = "\n  ".join(facts.problems)
+            raise TalopsError(
+                f"Kubernetes cannot be upgraded yet; nothing was changed:\n  {listed}",
+                where="kubernetes_version",
+                hint="change what is listed, then: talops up",
+            )
+
+    async def _talos(self) -> TalosHop:
+        fleet = await self._secrets.fleet()
+        return TalosHop(self._site, fleet, self._rolling.roller, self._report)
+
+
+def _order(nodes: Sequence[Node]) -> str:
+    planes = [node.name for node in nodes if node.controller]
+    workers = [node.name for node in nodes if not node.controller]
+    parts = []
+    if planes:
+        parts.append(f"{count(len(planes), 'control plane')} one by one")
+    if workers:
+        parts.append(count(len(workers), "worker"))
+    return f"{', then '.join(parts)}: {', '.join([*planes, *workers])}"

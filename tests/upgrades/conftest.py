@@ -1,0 +1,62 @@
+"""A running cluster of the lab, and the stage that upgrades it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tests.rolls.conftest import rolling  # noqa: F401  (a fixture)
+
+from talops.pipeline.runner import Options, run_stages
+from talops.pipeline.stage import Reporter
+from talops.rolls.options import DEFAULT
+from talops.rolls.rolling import Rolling as Shared
+from talops.site.site import Limits
+from talops.stages.upgrade import Upgrade
+
+if TYPE_CHECKING:
+    from tests.rolls.conftest import Rolling
+
+    from talops.lab.talos.machine.faults import Faults
+    from talops.pipeline.result import RunResult
+    from talops.rolls.options import RollOptions
+
+# A busy machine is no reason to give up: only faults are.
+PATIENT = Limits(boot=180.0, install=180.0, etcd=180.0, kubernetes=180.0, interval=0.1)
+
+
+class Upgrading:
+    """What an operator does: edit cluster.yaml, run `up`, and look at the nodes."""
+
+    def __init__(self, cluster: Rolling) -> None:
+        self.cluster = cluster
+
+    def want(self, talos: str) -> None:
+        file = self.cluster.lab.root / "cluster.yaml"
+        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = [line for line in lines if not line.startswith("talos_version:")]
+        file.write_text("\n".join([*lines, f"talos_version: {talos}"]) + "\n", encoding="utf-8")
+
+    async def up(
+        self, limits: Limits = PATIENT, options: RollOptions = DEFAULT, **more: Any
+    ) -> RunResult:
+        """The stage alone, as `up` runs it."""
+        site = replace(self.cluster.site, limits=limits, **more)
+        emit = self.cluster.events.append
+        self.cluster.events.clear()
+        stage = Upgrade(
+            site, self.cluster.secrets(site), Reporter("upgrade", emit), Shared(site, options)
+        )
+        return await run_stages([stage], emit=emit, options=Options(max_parallel=10))
+
+    def fault(self, name: str, faults: Faults | None = None) -> None:
+        """Without faults: those of this node end."""
+        book = self.cluster.lab.lab.host.faults
+        if faults is None:
+            book.clear(name)
+        else:
+            book.set(name, faults)
+
+    def versions(self) -> dict[str, str]:
+        lab = self.cluster.lab.lab
+        return {name: lab.node(name).version for name in lab.machines}

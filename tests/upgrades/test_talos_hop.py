@@ -1,0 +1,138 @@
+"""Upgrades of Talos over real control planes: every fault, and how the next run continues."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.upgrades.conftest import PATIENT, Upgrading
+
+from talops.events import PartProgress
+from talops.lab.talos.machine.faults import Faults
+from talops.pipeline.result import RunStatus
+from talops.rolls.marks import is_cordoned, mark_of
+from talops.rolls.turn import Step
+
+if TYPE_CHECKING:
+    import contextlib
+    from collections.abc import Callable
+
+    from tests.rolls.conftest import Rolling
+
+    from talops.pipeline.result import RunResult
+
+    Start = Callable[..., contextlib.AbstractAsyncContextManager[Rolling]]
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+OLD, NEW = "v1.13.9", "v1.14.1"
+
+
+async def test_every_fault_stops_and_the_next_run_goes_on(rolling: Start) -> None:
+    """One cluster through all of them: no second node is touched after the first has failed."""
+    async with rolling("cp-1", "w-1", "w-2") as cluster:
+        it = Upgrading(cluster)
+        assert (await it.up()).status is RunStatus.UNCHANGED
+        it.want(NEW)
+        await _an_image_is_missing(it)
+        await _the_installer_fails(it)
+        await _the_new_system_does_not_boot(it)
+        await _a_node_does_not_return(it)
+        await _the_rest(it)
+        await _other_extensions(it)
+
+
+async def _cordoned(it: Upgrading) -> set[str]:
+    return {name for name, node in (await it.cluster.kube_nodes()).items() if is_cordoned(node)}
+
+
+def _told(result: RunResult) -> str:
+    assert result.status is RunStatus.FAILED
+    assert result.error
+    assert result.error.hint
+    return f"{result.error.what} {result.error.where} {result.error.hint}"
+
+
+async def _an_image_is_missing(it: Upgrading) -> None:
+    """On the last node: the first is not even cordoned."""
+    it.fault("w-2", Faults(image_missing="1.14"))
+    before = it.cluster.boots()
+    told = _told(await it.up())
+    assert "cannot be pulled on w-2" in told
+    assert "no node was changed" in told
+    assert it.cluster.boots() == before
+    assert await _cordoned(it) == set()
+    it.fault("w-2")
+
+
+async def _the_installer_fails(it: Upgrading) -> None:
+    """Before the drain: control planes are done, the failing worker still serves."""
+    for name in ("w-1", "w-2"):
+        it.fault(name, Faults(install_exit=7))
+    told = _told(await it.up())
+    assert re.search(r"the installer of .*1\.14\.1 failed: exit code 1", told)
+    assert "preparing w-" in told
+    assert it.versions() == {"cp-1": NEW, "w-1": OLD, "w-2": OLD}
+    assert await _cordoned(it) == set()
+    tried = {e.part for e in it.cluster.events if isinstance(e, PartProgress)}
+    assert len(tried - {"cp-1"}) == 1
+    for name in ("w-1", "w-2"):
+        it.fault(name)
+
+
+async def _the_new_system_does_not_boot(it: Upgrading) -> None:
+    """The boot loader returns to the old one; the node stays cordoned, the other is not touched."""
+    for name in ("w-1", "w-2"):
+        it.fault(name, Faults(boot_fails=True))
+    before = it.cluster.boots()
+    told = _told(await it.up())
+    assert "runs Talos v1.13.9 again: the new system did not start" in told
+    assert "talops rollback" in told
+    (failed,) = [name for name, boot in it.cluster.boots().items() if boot != before[name]]
+    assert await _cordoned(it) == {failed}
+    mark = mark_of((await it.cluster.kube_nodes())[failed])
+    assert mark
+    assert mark.drained
+    for name in ("w-1", "w-2"):
+        it.fault(name)
+
+
+async def _a_node_does_not_return(it: Upgrading) -> None:
+    """The one that was begun goes first, and nothing else while it is away."""
+    (first,) = await _cordoned(it)
+    (other,) = {"w-1", "w-2"} - {first}
+    boots = it.cluster.boots()
+    it.fault(first, Faults(hangs=True))
+    told = _told(await it.up(replace(PATIENT, install=3.0)))
+    assert f"timed out after 3 s waiting for {first} to be ready again" in told
+    assert "check the console" in told
+    assert it.cluster.boots()[other] == boots[other]
+    assert it.versions()[other] == OLD
+    it.fault(first)
+
+
+async def _the_rest(it: Upgrading) -> None:
+    """Finished by the same command; the node that hung returns to service before the other goes."""
+    (first,) = await _cordoned(it)
+    done = await it.up()
+    assert done.error is None, done.error
+    assert set(it.versions().values()) == {NEW}
+    steps = [(step, node) for step, node in it.cluster.steps() if node in {"w-1", "w-2"}]
+    assert steps.index((Step.UNCORDON, first)) < [node != first for _, node in steps].index(True)
+    nodes = (await it.cluster.kube_nodes()).values()
+    assert not any(is_cordoned(node) or mark_of(node) for node in nodes)
+    assert (await it.up()).status is RunStatus.UNCHANGED
+
+
+async def _other_extensions(it: Upgrading) -> None:
+    """The same version with another schematic is an upgrade of that node alone."""
+    file = it.cluster.lab.root / "nodes.yaml"
+    text = file.read_text()
+    file.write_text(text.replace("{name: w-2,", "{name: w-2, extensions: [siderolabs/btrfs],"))
+    before = it.cluster.boots()
+    done = await it.up()
+    assert done.error is None, done.error
+    after = it.cluster.boots()
+    assert [name for name in after if after[name] != before[name]] == ["w-2"]
+    assert (await it.up()).status is RunStatus.UNCHANGED
