@@ -80,15 +80,12 @@ ALLOWED["web"] = FOUNDATION | HELPERS | PURE | VALUES | {"app", "views"}
 ALLOWED["cli"] = {*ALLOWED["web"], "lab", "web"}
 # Commands that are thin calls of one client, without a run. The list only becomes shorter.
 CLIENT_COMMANDS: dict[str, set[str]] = {
-    "cli/gitops.py": {"delivery.releases", "secrets.vault"},
-    "cli/init.py": {"secrets.age", "secrets.init", "secrets.rules"},
-    "cli/host": {"proxmox", "secrets.vault", "site.host_wanted", "site.template_recipe"}
-    | {"talos.image_factory"},
+    "cli/host": {"proxmox", "site.host_wanted"},
     "cli/infra": {"tofu.events"},
     "cli/lab": {"secrets.init", "secrets.vault", "toolchain"},
     "cli/secrets": {"secrets"},
     "cli/state": {"statestore", "site.run_lock"},
-    "cli/talos": {"talos", "site.protection", "site.secrets_file", "site.written_configs"},
+    "cli/talos": {"talos", "site.secrets_file", "site.written_configs"},
     "cli/tools": {"toolchain"},
 }
 
@@ -334,7 +331,7 @@ LOADERS = {
     "inventory/named_files.py": {"resolve"},
     # Secrets are allowed in a file that git ignores, and only git can say that.
     "inventory/gitignore.py": {"subprocess"},
-    # The provider wants the absolute name of a CA file.
+    # The provider requires the absolute name of a CA file.
     "render/backend.py": {"resolve"},
     # The catalog of releases that is part of the package.
     "gitops/catalog.py": {"read_text"},

@@ -105,7 +105,7 @@ def test_flux_objects(obj: dict[str, Any], run: bool, expected: str, says: str) 
     ("value", "expected"), [("plain", "passed"), ("ENC[AES256_GCM", "failed"), ("", "unproven")]
 )
 def test_the_canary(value: str, expected: str) -> None:
-    """Plain in the cluster, or not there; never still encrypted."""
+    """Plain in the cluster, or missing; never still encrypted."""
     data = {"canary": base64.b64encode(value.encode()).decode()}
     assert flux.judge_canary({"data": data}).verdict == expected
     assert flux.judge_canary(None).verdict == "unproven"

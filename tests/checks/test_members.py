@@ -27,7 +27,7 @@ def _members(cluster: Cluster) -> list[Member]:
 
 
 def test_members_are_the_inventory(example: Example) -> None:
-    """Nobody missing, nobody foreign, roles and addresses as written."""
+    """No member is missing or foreign; roles and addresses as written."""
     ha = example("ha")
     assert verdict(members.judge(ha, {"ha-cp-1": _members(ha)})) is Verdict.PASSED
 
@@ -38,7 +38,7 @@ def _alone(cluster: Cluster) -> dict[str, list[Member]]:
 
 
 def test_nodes_that_do_not_know_each_other(example: Example) -> None:
-    """Told from a node that one list lacks; a single node is never alone in this sense."""
+    """Distinguished from a node that one list lacks; a single node is never alone in this sense."""
     ha, dev = example("ha"), example("dev")
     alone = _alone(ha)
     assert members.each_alone(ha, alone)
@@ -71,7 +71,7 @@ def test_members_without_a_discovery_service(
 
 
 def test_differences_without_a_discovery_service(example: Example) -> None:
-    """What a node says of itself is compared with the inventory all the same."""
+    """What a node says of itself is also compared with the inventory."""
     ha = example("ha")
     lists = _alone(ha)
     lists["ha-w-1"] = [replace(lists["ha-w-1"][0], machine_type="control plane")]
@@ -82,18 +82,18 @@ def test_differences_without_a_discovery_service(example: Example) -> None:
     assert "ha-w-2 is not a Talos member" in words(found)
 
 
-def test_nodes_that_list_nobody(example: Example) -> None:
+def test_nodes_that_list_no_member(example: Example) -> None:
     """With discovery off Talos makes no affiliate of the node, so it does not list itself either;
     with a service that cannot be reached it does, and a node without members is in trouble.
     """
     ha = example("ha")
-    nobody: dict[str, list[Member]] = {node.name: [] for node in ha.nodes}
-    (finding,) = members.judge_alone(ha, nobody, Discovery(enabled=False, service=""))
+    no_member: dict[str, list[Member]] = {node.name: [] for node in ha.nodes}
+    (finding,) = members.judge_alone(ha, no_member, Discovery(enabled=False, service=""))
     assert finding.verdict is Verdict.SKIPPED
     assert "Talos lists no members" in f"{finding}"
-    on = members.judge_alone(ha, nobody, Discovery(enabled=True, service="d.example:443"))
+    on = members.judge_alone(ha, no_member, Discovery(enabled=True, service="d.example:443"))
     assert verdict(on) is Verdict.FAILED
-    stranger = {**nobody, "ha-w-1": [_members(ha)[0]]}
+    stranger = {**no_member, "ha-w-1": [_members(ha)[0]]}
     off = members.judge_alone(ha, stranger, Discovery(enabled=False, service=""))
     assert "ha-w-1 is not a Talos member" in words(off)
 

@@ -69,7 +69,7 @@ def test_who_answers(
     "plane", [InMaintenance(), Configured("", None)], ids=["new", "configured"]
 )
 def test_a_worker_of_metal_may_wait_for_etcd(example: Example, plane: State) -> None:
-    """It is silent until `up` has founded etcd, behind a VIP at least: no reason to refuse that."""
+    """Behind a VIP it is silent until `up` has bootstrapped etcd; that is not a failure."""
     cluster = replace(example("ha"), proxmox=None)
     planes = {node.name: plane for node in cluster.control_planes}
     seen = {node.name: planes.get(node.name, SILENT) for node in cluster.nodes}
@@ -83,7 +83,7 @@ def test_a_worker_of_metal_may_wait_for_etcd(example: Example, plane: State) -> 
     [(0.4, "passed"), (-30.0, "warning"), (300.0, "failed"), (None, "unproven")],
 )
 def test_clock_skew(skew: float | None, expected: str) -> None:
-    """A minute is odd, more breaks certificates; no answer is no agreement."""
+    """A minute is odd, more breaks certificates; no answer is not an agreement."""
     assert verdicts(clock.judge({"Proxmox": skew})) == [expected]
 
 
@@ -98,7 +98,7 @@ def test_ports_name_the_key_to_correct(example: Example) -> None:
 
 
 def test_the_vip_must_be_free() -> None:
-    """Somebody who answers there before the cluster exists is somebody else."""
+    """What answers there before the cluster exists is another machine."""
     assert ports.judge_vip("10.0.0.1", taken=True).verdict == "failed"
     assert ports.judge_vip("10.0.0.1", taken=False).verdict == "passed"
 
@@ -124,7 +124,7 @@ def test_the_age_key_fits_every_file() -> None:
 
 
 def test_only_schematics_given_by_id_must_be_known(example: Example) -> None:
-    """The others are registered on the way."""
+    """The others are registered during the run."""
     ha = example("ha")
     schematic = ha.nodes[0].image.schematic
     assert verdicts(images.judge(ha, {schematic: False}, "https://factory")) == ["passed"]
@@ -179,7 +179,7 @@ def test_preflight_refuses_with_everything_at_once() -> None:
 
 
 async def test_warnings_are_told_with_the_look() -> None:
-    """Only where nothing is in the way; deciding says nothing."""
+    """Only where nothing conflicts; the decision has no output."""
     said: list[Event] = []
 
     async def careful() -> list[Finding]:
@@ -195,7 +195,7 @@ async def test_warnings_are_told_with_the_look() -> None:
 
 @pytest.mark.parametrize(("absent", "verdict"), [([], "warning"), (["pve/local:iso/x"], "failed")])
 def test_a_silent_factory_matters_only_if_it_is_needed(absent: list[str], verdict: str) -> None:
-    """With every image on its storage nobody has to answer."""
+    """With every image on its storage, the factory is not asked."""
     (found,) = images.judge_silent(UnreachableError("no answer"), absent, "https://factory")
     assert found.verdict.value == verdict
     assert "no answer" in found.what

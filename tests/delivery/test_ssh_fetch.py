@@ -45,7 +45,7 @@ def make_repository(folder: Path) -> str:
 
 
 async def test_a_deploy_key_opens_the_repository(tmp_path: Path) -> None:
-    """Allowed, it reads; a stranger's key, another host and another branch are told apart."""
+    """Allowed, it reads; a stranger's key, another host and another branch are distinguished."""
     commit = make_repository(tmp_path)
     key, stranger = deploykey.generate(), deploykey.generate()
     path = os.environ["PATH"]

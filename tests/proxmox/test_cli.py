@@ -110,7 +110,7 @@ def test_a_password_may_be_used_instead(site: Site, monkeypatch: pytest.MonkeyPa
 
 
 def test_bare_metal_has_no_host(site: Site) -> None:
-    """Said before anybody is asked for credentials."""
+    """Reported before the user is asked for credentials."""
     site.change("proxmox_node:", "#")
     site.change("proxmox_api_url:", "#")
     site.change("proxmox_ca_file:", "#")
@@ -134,7 +134,7 @@ def test_a_dry_run_changes_nothing(site: Site) -> None:
     for _ in range(2):
         code, out, _ = site.talops("host", "prepare", "--dry-run")
         assert code == 2
-        assert out.splitlines()[0] == "would make role TalopsVMs"
+        assert out.splitlines()[0] == "would create role TalopsVMs"
 
 
 @pytest.mark.slow
@@ -149,7 +149,7 @@ def test_no_token_is_made_that_cannot_be_kept(site: Site, tool: Callable[[str], 
 
 
 @pytest.mark.slow
-def test_prepare_keeps_the_token_where_nobody_reads_it(
+def test_prepare_stores_the_token_encrypted(
     site: Site, tool: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is encrypted, printed nowhere, and what every later command uses."""
@@ -157,7 +157,7 @@ def test_prepare_keeps_the_token_where_nobody_reads_it(
     assert site.talops("secrets", "init")[0] == 0
     code, out, err = site.talops("host", "prepare")
     assert code == 0, err
-    assert "done: make token talops@pve!talops" in out
+    assert "done: create token talops@pve!talops" in out
     monkeypatch.delenv("PROXMOX_VE_API_TOKEN")
     value = site.talops("secrets", "get", "proxmox_api_token_secret")[1].strip()
     assert len(value) == 36
@@ -181,7 +181,7 @@ def test_prepare_makes_tokens_for_the_cluster(site: Site, tool: Callable[[str], 
     code, out, err = site.talops("host", "prepare")
     assert code == 0, err
     for name in ("talops@pve!talops", "demo-csi@pve!csi", "demo-ccm@pve!ccm"):
-        assert f"done: make token {name}" in out
+        assert f"done: create token {name}" in out
     for key in ("csi", "ccm"):
         assert len(site.talops("secrets", "get", f"proxmox_{key}_token_secret")[1].strip()) == 36
     assert site.talops("host", "prepare")[:2] == (0, "")
@@ -192,7 +192,7 @@ def test_prepare_makes_tokens_for_the_cluster(site: Site, tool: Callable[[str], 
 
 
 @pytest.mark.slow
-def test_prepare_again_and_anew(site: Site, tool: Callable[[str], Path]) -> None:
+def test_prepare_again_and_with_a_new_token(site: Site, tool: Callable[[str], Path]) -> None:
     """A second run finds all done; --new-token replaces the value, and shows it if asked."""
     tool("sops")
     site.talops("secrets", "init")
@@ -209,7 +209,7 @@ def test_prepare_again_and_anew(site: Site, tool: Callable[[str], Path]) -> None
 
 
 def test_templates_from_the_command_line(site: Site) -> None:
-    """Built, found, listed, removed; each word of the output by itself."""
+    """Built, found, listed, removed; each line of the output is compared."""
     site.change("proxmox_node:", "boot: template\ntemplate_vm_id: 9000\nproxmox_node:")
     code, out, _ = site.talops("host", "check")
     assert code == 4

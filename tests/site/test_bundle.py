@@ -69,7 +69,7 @@ async def test_opened_once_for_all(sealed: Path, bundle: Bundle) -> None:
 
 
 async def test_a_failure_is_not_remembered(sealed: Path, bundle: Bundle) -> None:
-    """Whoever asks next tries again."""
+    """The next request tries again."""
     sops = Slow(bundle.to_yaml(), failures=1)
     site: Any = Place(sealed, sops)
     file = SecretsFile(site, lambda *_: None)

@@ -91,7 +91,7 @@ async def test_read(proxmox: str) -> None:
 
 
 async def test_a_lost_vm_is_known_by_its_config(proxmox: str) -> None:
-    """The list need not have its name yet; one that is gone by then is nobody's."""
+    """The list need not have its name yet; one that does not exist by then has no owner."""
     access = Access(proxmox, RIGHT)
     assert await find_lost(access, [change(103), change(104)]) == {"vm.103": "pve2/103"}
 
@@ -103,7 +103,7 @@ async def test_denied_is_not_empty(proxmox: str) -> None:
 
 
 async def test_a_login_is_necessary(proxmox: str) -> None:
-    """Without credentials a VM is not one without disks, and nobody is asked."""
+    """Without credentials a VM is not one without disks, and no host is asked."""
     access = proxmox_access({"PROXMOX_VE_ENDPOINT": proxmox})
     assert access is not None
     with pytest.raises(DeniedError, match="no credentials"):
@@ -111,7 +111,7 @@ async def test_a_login_is_necessary(proxmox: str) -> None:
 
 
 def test_the_login_of_the_provider() -> None:
-    """A token is used before a password; half a password is none."""
+    """A token is used before a password; half a password is not used."""
     given = {"PROXMOX_VE_ENDPOINT": "https://pve:8006", "PROXMOX_VE_USERNAME": "u@pam"}
     assert proxmox_access({}) is None
     assert (found := proxmox_access(given))
@@ -131,7 +131,7 @@ async def test_unreachable_is_not_empty() -> None:
 
 
 async def test_nothing_to_ask() -> None:
-    """A plan that only creates asks nobody."""
+    """A plan that only creates sends no request."""
     fresh = Change("vm.1", VM, ("create",), {}, node("w-1"), {}, ({}, {}))
     assert await read_attached(Access("http://127.0.0.1:9", RIGHT), [fresh]) == {}
 

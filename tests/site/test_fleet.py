@@ -58,7 +58,7 @@ async def test_the_last_one_hangs_up(bundle: Bundle, closed: list[Link]) -> None
 async def test_an_old_connection_is_not_joined(
     bundle: Bundle, closed: list[Link], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may be hanging at a node that is gone; whoever has it keeps it."""
+    """It may be at a node that does not exist any more; a node that has it keeps it."""
     fleet = Fleet(bundle)
     first = fleet.talos(ONE)
     monkeypatch.setattr(fleets, "MOMENT", -1.0)
@@ -105,7 +105,7 @@ def answering(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, error: TalopsError)
     ids=lambda error: type(error).__name__,
 )
 async def test_not_yet(bundle: Bundle, monkeypatch: pytest.MonkeyPatch, error: TalopsError) -> None:
-    """Right after its first config a node refuses even administrators: look again, do not judge."""
+    """Right after its first config, a node refuses even administrators: observe again."""
     fleet = Fleet(bundle)
     answering(fleet, monkeypatch, error)
     state = await fleet.look(ONE)

@@ -153,7 +153,7 @@ async def test_a_server_without_such_locks_is_noted(tmp_path: Path) -> None:
 
 
 def test_a_lock_taken_by_hand_is_read_as_far_as_it_goes() -> None:
-    """Whoever it was, the message names it."""
+    """The message names the holder."""
     held = read({"ID": "x", "Who": "eve@far", "Operation": "maintenance", "Created": "today"})
     assert str(held) == "talops maintenance by eve@far (pid 0) since today"
     assert held.lock_id == "x"

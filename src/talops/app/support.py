@@ -43,6 +43,19 @@ class LeakError(TalopsError):
     """The bundle would contain a known secret, or text that looks like one."""
 
 
+async def bundle(
+    root: Path,
+    runs: Sequence[PastRun],
+    known: Mapping[str, Secret],
+    environment: Mapping[str, str],
+    facts: Mapping[str, object],
+) -> tuple[bytes, int]:
+    """The packed files and their number, proven to contain none of the `known` secrets."""
+    files = cleaned(collect(root, runs), known)
+    packed = pack(files, {**await versions(environment), **facts})
+    return packed, prove(packed, known)
+
+
 def collect(root: Path, runs: Sequence[PastRun]) -> dict[str, str]:
     """Name → text. Never keys, configs, states, patches or encrypted files."""
     found: dict[str, str] = {}

@@ -87,6 +87,11 @@ class NodeAccess:
         return found
 
 
+def name_of(node: Talos) -> str:
+    """As the user named it, or the address of the connection."""
+    return node.caller.route.node or node.link.where
+
+
 def default_talosconfig(directory: Path, home: Path) -> Path:
     """The talosconfig of the project if it exists, else that of talosctl."""
     own = directory / "talos" / "clusterconfig" / "talosconfig"

@@ -13,7 +13,6 @@ import typer
 from talops.cli.opening import inventory_of
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_json
-from talops.errors import TalopsError
 from talops.plural import count
 
 if TYPE_CHECKING:
@@ -40,17 +39,10 @@ def configure(
     output: Output = Format.TEXT,
 ) -> None:
     """Render the OpenTofu files from the inventory and initialise the layers."""
-    from talops import generated, journal
-    from talops.app.configuring import planned_files, refuse_orphans
+    from talops.app import configuring
 
     assert directory is not None
-    if not check:
-        journal.finish(directory)
-    planned = planned_files(_cluster(directory), directory)
-    _refuse_edited(planned, force=force)
-    refuse_orphans(directory, planned)
-    if not check:
-        generated.apply(directory, planned)
+    planned = configuring.configure(_cluster(directory), directory, note, check=check, force=force)
     _report(planned, output, check=check)
     if check and planned:
         raise typer.Exit(2)
@@ -80,20 +72,6 @@ def _cluster(directory: Path) -> Cluster:
     if cluster.proxmox is None:
         note("bare metal: no OpenTofu files to render")
     return cluster
-
-
-def _refuse_edited(planned: list[Change], *, force: bool) -> None:
-    edited = [change for change in planned if change.edited]
-    if not edited or force:
-        return
-    for change in edited:
-        note(change.diff())
-    raise TalopsError(
-        f"{count(len(edited), 'generated file')} edited by hand; nothing was changed",
-        where=", ".join(change.path for change in edited),
-        hint="move the change to cluster.yaml or nodes.yaml, "
-        "or discard it: talops configure --force",
-    )
 
 
 def _report(planned: list[Change], output: Format, *, check: bool) -> None:

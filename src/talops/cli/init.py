@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from talops.cli.options import Directory
 from talops.cli.output import note
 from talops.errors import TalopsError
-from talops.files import write_atomic
+
+if TYPE_CHECKING:
+    from talops.inventory.samples import Answers
 
 LARGEST = 9
 
@@ -88,41 +89,13 @@ def _network(text: str) -> IPv4Network:
         ) from error
 
 
-def _write(directory: Path, answers: object) -> None:
-    from talops.inventory.jsonschema import cluster_schema, nodes_schema
-    from talops.inventory.samples import GITIGNORE, Answers, cluster_text, nodes_text
+def _write(directory: Path, answers: Answers) -> None:
+    from talops.app.creating import create_inventory
 
-    assert isinstance(answers, Answers)
-    files = {
-        "cluster.yaml": cluster_text(answers),
-        "nodes.yaml": nodes_text(answers),
-        ".gitignore": GITIGNORE,
-        ".schema/cluster.schema.json": json.dumps(cluster_schema(), indent=2) + "\n",
-        ".schema/nodes.schema.json": json.dumps(nodes_schema(), indent=2) + "\n",
-    }
-    for name, text in files.items():
-        if (directory / name).exists():
-            note(f"kept  {name} (already exists)")
-            continue
-        write_atomic(directory / name, text)
-        typer.echo(f"wrote {name}")
-    _write_sops_rules(directory)
+    for file in create_inventory(directory, answers):
+        if file.kept:
+            note(f"kept  {file.path} (already exists)")
+        else:
+            private = " (private: back it up, never commit it)" if file.private else ""
+            typer.echo(f"wrote {file.path}{private}")
     note("next: talops check, then talops secrets init, then talops configure")
-
-
-def _write_sops_rules(directory: Path) -> None:
-    """Write .sops.yaml, which contains the recipients; create a key if none exists."""
-    from talops.secrets.age import AgeKey, KeyRing, load_keys
-    from talops.secrets.init import KEY_FILE
-    from talops.secrets.rules import FILE, rules_text
-
-    if (directory / FILE).exists():
-        note(f"kept  {FILE} (already exists)")
-        return
-    keys = load_keys(directory / KEY_FILE)
-    if keys is None:
-        keys = KeyRing((AgeKey.generate(),))
-        keys.save(directory / KEY_FILE)
-        typer.echo(f"wrote {KEY_FILE} (private: back it up, never commit it)")
-    write_atomic(directory / FILE, rules_text([key.recipient for key in keys.keys]))
-    typer.echo(f"wrote {FILE}")

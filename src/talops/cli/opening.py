@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from talops.cli.output import note
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
     from talops.app.opening import Keys
@@ -22,21 +23,29 @@ T = TypeVar("T")
 
 def inventory_of(directory: Path) -> Cluster:
     """Report every problem, then fail."""
-    from talops.app.opening import WrongInventoryError, read_inventory
+    from talops.app.opening import read_inventory
+
+    with _reported():
+        return read_inventory(directory)
+
+
+def closed_site(directory: Path) -> ClosedSite:
+    from talops.app import opening
+
+    with _reported():
+        return opening.closed_site(directory, dict(os.environ))
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    from talops.app.opening import WrongInventoryError
 
     try:
-        return read_inventory(directory)
+        yield
     except WrongInventoryError as error:
         for problem in error.problems:
             note(str(problem))
         raise
-
-
-def closed_site(directory: Path) -> ClosedSite:
-    from talops.site.site import ClosedSite
-
-    root = directory.resolve()
-    return ClosedSite(inventory_of(root), root, dict(os.environ), {})
 
 
 def site_of(directory: Path, nodes: re.Pattern[str] | None = None) -> Site:
@@ -59,13 +68,17 @@ def with_credentials(closed: ClosedSite) -> ClosedSite:
 
 def with_keys(directory: Path | None, work: Callable[[Keys], Awaitable[T]]) -> T:
     """The keys of a directory, with or without an inventory."""
-    from talops.app.opening import open_keys
-    from talops.cli.tools.progress import progress
 
     async def run(root: Path) -> T:
-        with progress() as emit:
-            keys = await open_keys(root, dict(os.environ), emit)
-        return await work(keys)
+        return await work(await open_keys(root))
 
     assert directory is not None  # the option's callback fills it in
     return asyncio.run(run(directory.resolve()))
+
+
+async def open_keys(root: Path) -> Keys:
+    from talops.app import opening
+    from talops.cli.tools.progress import progress
+
+    with progress() as emit:
+        return await opening.open_keys(root, dict(os.environ), emit)

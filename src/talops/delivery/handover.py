@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from talops.delivery.planted_keys import PlantedKeys
+    from talops.delivery.flux_keys import FluxKeys
     from talops.inventory.model import Repository
     from talops.redaction import Secret
     from talops.secrets.sops import Sops
@@ -88,7 +88,7 @@ def read_named(path: Path, key: str) -> str:
 
 
 async def check(
-    site: Site, repository: Repository, reader: GitAccess, keys: PlantedKeys
+    site: Site, repository: Repository, reader: GitAccess, keys: FluxKeys
 ) -> CheckedBranch:
     """Every encrypted file, local or in the branch, must open with a key of the cluster."""
     here = {
@@ -142,7 +142,7 @@ class _Opened:
 
 
 async def _open_all(
-    sops: Sops, texts: Mapping[str, str], keys: PlantedKeys, place: str
+    sops: Sops, texts: Mapping[str, str], keys: FluxKeys, place: str
 ) -> dict[str, _Opened]:
     gate = asyncio.Semaphore(AT_ONCE)
 

@@ -10,15 +10,15 @@ from talops.errors import ConflictError
 from talops.gitops import flux
 
 if TYPE_CHECKING:
+    from talops.delivery.flux_keys import FluxKeys
     from talops.delivery.handover import CheckedBranch
-    from talops.delivery.planted_keys import PlantedKeys
     from talops.kube.client import KubeClient
     from talops.pipeline.stage import Reporter
     from talops.site.site import Site
 
 
 async def keep_only_goal(
-    kube: KubeClient, keys: PlantedKeys, checked: CheckedBranch, site: Site, report: Reporter
+    kube: KubeClient, keys: FluxKeys, checked: CheckedBranch, site: Site, report: Reporter
 ) -> None:
     """Flux applies the checked commit first, and once more with its only key."""
     if checked.waiting:

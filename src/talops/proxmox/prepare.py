@@ -32,7 +32,7 @@ TOKEN_ID, TOKEN_VALUE = "proxmox_api_token_id", "proxmox_api_token_secret"
 class Account:
     """A user with one token, and the names under which the encrypted file keeps them.
 
-    `kept`: the value of the token is known and works. `replace`: make a new one anyway.
+    `kept`: the value of the token is known and works. `replace`: create a new one anyway.
     """
 
     user: str
@@ -126,12 +126,12 @@ class Step:
 
     @property
     def words(self) -> str:
-        verb = "make" if self.new else "change"
         if self.kind == "grant" and self.grant:
             return f"grant {self.grant.role} on {self.grant.path}"
         if self.kind == "content":
-            return f"let storage {self.name} hold {', '.join(self.entries)}"
-        return f"{verb} {self.kind} {self.name}"
+            return f"allow {', '.join(self.entries)} on storage {self.name}"
+        again = "replace" if self.kind == "token" else "change"
+        return f"{'create' if self.new else again} {self.kind} {self.name}"
 
 
 async def look(client: Client, asked: PrepareOptions) -> ExistingAccess:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from talops.inventory.model import Node
     from talops.kube.objects import Object
-    from talops.rolls.reach import KubeReach
+    from talops.rolls.kube_access import KubeAccess
     from talops.site.fleet import Fleet
     from talops.waiting import Waiting
 
@@ -75,12 +75,12 @@ class NodesGate(Gate):
 
     name = "nodes"
 
-    def __init__(self, reach: KubeReach, names: Sequence[str]) -> None:
-        self._reach = reach
+    def __init__(self, kube: KubeAccess, names: Sequence[str]) -> None:
+        self._kube = kube
         self._names = names
 
     async def closed(self, absence: Absence) -> str:
-        nodes = await self._reach.nodes()
+        nodes = await self._kube.nodes()
         wrong = [
             f"{name} ({reason})"
             for name in self._names
@@ -95,8 +95,8 @@ class PodsGate(Gate):
 
     name = "pods"
 
-    def __init__(self, reach: KubeReach) -> None:
-        self._reach = reach
+    def __init__(self, kube: KubeAccess) -> None:
+        self._kube = kube
         self._before: Counter[str] = Counter()
 
     async def remember(self) -> None:
@@ -109,7 +109,7 @@ class PodsGate(Gate):
         return f"pods wait for a node: {', '.join(sorted(more))}"
 
     async def _waiting(self) -> Counter[str]:
-        async with self._reach.open() as client:
+        async with self._kube.open() as client:
             pods = await client.list_all("v1", "Pod", fields="status.phase=Pending")
         return Counter(workload_of(pod) for pod in pods if not pod["spec"].get("nodeName"))
 
@@ -119,8 +119,8 @@ class FluxGate(Gate):
 
     name = "flux"
 
-    def __init__(self, reach: KubeReach) -> None:
-        self._reach = reach
+    def __init__(self, kube: KubeAccess) -> None:
+        self._kube = kube
         self._before: frozenset[str] = frozenset()
 
     async def remember(self) -> None:
@@ -132,7 +132,7 @@ class FluxGate(Gate):
 
     async def _broken(self) -> list[str]:
         found = []
-        async with self._reach.open() as client:
+        async with self._kube.open() as client:
             for version, kind in FLUX:
                 try:
                     listed = await client.list_all(version, kind)

@@ -12,7 +12,7 @@ from talops.waiting import NotYet, Ready, wait_for
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from talops.rolls.reach import KubeReach
+    from talops.rolls.kube_access import KubeAccess
     from talops.rolls.turn import Turn
     from talops.site.fleet import Fleet
     from talops.site.site import Site
@@ -23,14 +23,14 @@ class Returning:
     """`before`: the boot id that must not be the current one any more; empty if any may be."""
 
     def __init__(
-        self, turn: Turn, name: str, before: str, site: Site, fleet: Fleet, reach: KubeReach
+        self, turn: Turn, name: str, before: str, site: Site, fleet: Fleet, kube: KubeAccess
     ) -> None:
         self._turn = turn
         self._name = name
         self._before = before
         self._site = site
         self._fleet = fleet
-        self._reach = reach
+        self._kube = kube
 
     async def wait(self, report: Callable[[Waiting], None]) -> None:
         node = self._turn.node
@@ -78,7 +78,7 @@ class Returning:
         return ""
 
     async def _kubernetes(self) -> str:
-        seen = (await self._reach.nodes()).get(self._name)
+        seen = (await self._kube.nodes()).get(self._name)
         if seen is None:
             return f"Kubernetes has no Node {self._name} yet"
         reason = condition(seen, "Ready")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from talops.errors import ConflictError, TalopsError
 from talops.kube.conditions import condition
 from talops.rolls.gates import Absence, EtcdGate, FluxGate, Gates, NodesGate, PodsGate
+from talops.rolls.kube_access import KubeAccess
 from talops.rolls.marks import mark_of
 from talops.rolls.options import DEFAULT
 from talops.rolls.order import Candidate, groups
-from talops.rolls.reach import KubeReach
 from talops.rolls.steps import Steps
 from talops.rolls.turn import Step
 from talops.site.etcd_guard import look_at_etcd
@@ -48,7 +48,7 @@ class Roller:
         self._secrets = secrets
         self.options = options
         self._own_gates = gates
-        self.reach = KubeReach(site, secrets)
+        self.kube = KubeAccess(site, secrets)
         self._gates: Gates | None = None
         self._failed = ""
         self._away: set[str] = set()
@@ -63,7 +63,7 @@ class Roller:
     async def candidates(self, nodes: Iterable[Node]) -> list[Candidate]:
         """What the order of these nodes depends on, as the world says now."""
         fleet = await self._secrets.fleet()
-        seen = await self.reach.nodes()
+        seen = await self.kube.nodes()
         etcd = await look_at_etcd(fleet, self._site.cluster.control_planes)
         return [
             Candidate(
@@ -124,7 +124,7 @@ class Roller:
 
     async def _steps(self, turn: Turn, report: Reporter) -> None:
         fleet = await self._secrets.fleet()
-        steps = Steps(turn, self._site, fleet, self.reach, self.options, report)
+        steps = Steps(turn, self._site, fleet, self.kube, self.options, report)
         gates = await self._all_gates()
         async with self._taken(turn.node.name):
             async with steps.step(Step.GATES):
@@ -175,9 +175,9 @@ class Roller:
             self._gates = Gates(
                 [
                     EtcdGate(fleet, cluster.control_planes, allowed),
-                    NodesGate(self.reach, cluster.node_names),
-                    PodsGate(self.reach),
-                    FluxGate(self.reach),
+                    NodesGate(self.kube, cluster.node_names),
+                    PodsGate(self.kube),
+                    FluxGate(self.kube),
                     *self._own_gates,
                 ],
                 self._site.limits.kubernetes,

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from talops.kube.client import KubeClient
     from talops.kube.objects import Object
     from talops.pipeline.stage import Reporter
+    from talops.rolls.kube_access import KubeAccess
     from talops.rolls.options import RollOptions
-    from talops.rolls.reach import KubeReach
     from talops.rolls.turn import Turn
     from talops.site.fleet import Fleet
     from talops.site.site import Site
@@ -43,14 +43,14 @@ class Steps:
         turn: Turn,
         site: Site,
         fleet: Fleet,
-        reach: KubeReach,
+        kube: KubeAccess,
         options: RollOptions,
         report: Reporter,
     ) -> None:
         self._turn = turn
         self._site = site
         self._fleet = fleet
-        self._reach = reach
+        self._kube = kube
         self._options = options
         self._report = report
         self._name = turn.node.name  # in Kubernetes
@@ -79,7 +79,7 @@ class Steps:
     async def look(self) -> None:
         """Where an interrupted roll stopped, if there was one."""
         boot = await self._boot()
-        seen = (await self._reach.nodes()).get(self._name)
+        seen = (await self._kube.nodes()).get(self._name)
         self._known = seen is not None
         left = mark_of(seen) if seen else None
         if left is not None and not boot:
@@ -133,7 +133,7 @@ class Steps:
         """Cordon, drain, and wait for the volumes, if there is another node for the pods."""
         if not self._known:
             return
-        async with self._reach.open() as kube:
+        async with self._kube.open() as kube:
             async with self.step(Step.CORDON):
                 self._mark = replace(self._mark, cordoned=True)
                 await kube.merge(Ref("v1", "Node", self._name), begin(self._mark))
@@ -167,7 +167,7 @@ class Steps:
         before = self._mark.boot if self._turn.act and self._turn.restarts else ""
         async with self.step(Step.RETURN):
             await Returning(
-                self._turn, self._name, before, self._site, self._fleet, self._reach
+                self._turn, self._name, before, self._site, self._fleet, self._kube
             ).wait(self._waiting)
 
     async def release(self) -> None:
@@ -200,7 +200,7 @@ class Steps:
         """Control planes take the API with them for a moment."""
 
         async def probe() -> Ready[None] | NotYet:
-            async with self._reach.open() as kube:
+            async with self._kube.open() as kube:
                 seen = await kube.get(Ref("v1", "Node", self._name))
                 if seen is not None:
                     await kube.merge(Ref("v1", "Node", self._name), patch())

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from talops.checks.after.reach import Reach
 from talops.errors import TalopsError, UnreachableError
 from talops.kube.kubeconfig import load
 from talops.kube.objects import Ref
 from talops.pipeline.stage import Change, Stage
+from talops.site.connections import Connections
 
 if TYPE_CHECKING:
     from talops.inventory.model import Node
@@ -34,14 +34,14 @@ class ForgetOne(Stage[Facts, Change]):
     def __init__(self, site: Site, node: Node, secrets: SecretsFile, report: Reporter) -> None:
         self._site = site
         self._node = node
-        self._reach = Reach(site, secrets)
+        self._connections = Connections(site, secrets)
         self._report = report
 
     async def observe(self) -> Facts:
         if load(self._site.kubeconfig, self._site.cluster.name) is None:
             return Facts(known=False, silent="there is no kubeconfig")
         try:
-            nodes = await self._reach.kube_nodes()
+            nodes = await self._connections.kube_nodes()
         except UnreachableError as error:
             return Facts(known=False, silent=error.what)
         return Facts(self._node.name in nodes)
@@ -51,7 +51,7 @@ class ForgetOne(Stage[Facts, Change]):
         return [Change("remove", f"Node {name}", "from Kubernetes", name)] if facts.known else []
 
     async def apply(self, change: Change) -> None:  # noqa: ARG002  (there is only one)
-        async with self._reach.kube() as kube:
+        async with self._connections.kube() as kube:
             await kube.delete(Ref("v1", "Node", self._node.name))
 
     async def verify(self, _: Seen[Facts, Change], /) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.delivery import flux_install, following, handover
+from talops.delivery.flux_keys import flux_keys, live_keys
 from talops.delivery.keeping import keep_only_goal
 from talops.delivery.objects import (
     ObjectChange,
@@ -15,7 +16,6 @@ from talops.delivery.objects import (
     look,
     wait_until_ready,
 )
-from talops.delivery.planted_keys import live_keys, planted_keys
 from talops.errors import TalopsError
 from talops.gitops import deploykey, flux
 from talops.gitops.deploykey import VAULT_NAME
@@ -25,9 +25,9 @@ from talops.secrets.vault import Vault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from talops.delivery.flux_keys import FluxKeys
     from talops.delivery.gitrepo import GitAccess
     from talops.delivery.handover import CheckedBranch
-    from talops.delivery.planted_keys import PlantedKeys
     from talops.inventory.model import Repository
     from talops.kube.client import KubeClient
     from talops.kube.objects import Object
@@ -92,7 +92,7 @@ class GitOps(Stage[Facts, ObjectChange]):
         repository = self._repository
         if repository is None:
             return Facts()
-        keys = planted_keys(self._site.sops, self._site.credentials, repository)
+        keys = flux_keys(self._site.sops, self._site.credentials, repository)
         reader = handover.access(self._site, repository)
         if reader is None:
             return Facts(needs_key=True)
@@ -164,7 +164,7 @@ class GitOps(Stage[Facts, ObjectChange]):
             await following.follow(kube, checked.commit, self._site, self._report)
             await self._prove(kube, checked.canary)
 
-    async def _held(self, kube: KubeClient, keys: PlantedKeys, checked: CheckedBranch) -> _Held:
+    async def _held(self, kube: KubeClient, keys: FluxKeys, checked: CheckedBranch) -> _Held:
         live = await live_keys(kube)
         applied = await following.has_applied(kube, checked.commit)
         held = keys.to_hold(live, checked.waiting, applied=applied)
@@ -175,7 +175,7 @@ class GitOps(Stage[Facts, ObjectChange]):
     async def _narrow(self, kube: KubeClient) -> None:
         repository = self._repository
         assert repository
-        keys = planted_keys(self._site.sops, self._site.credentials, repository)
+        keys = flux_keys(self._site.sops, self._site.credentials, repository)
         reader = handover.access(self._site, repository)
         assert reader
         checked = await handover.check(self._site, repository, reader, keys)

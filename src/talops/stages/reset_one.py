@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from talops.checks.after.reach import Reach, errors_of, values_of
 from talops.errors import ConflictError, TalopsError
 from talops.pipeline.stage import Stage
+from talops.site.connections import Connections, errors_of, values_of
 from talops.site.enrolment.record import EnrolmentRecord
 from talops.site.fleet import Configured, Unreachable
 from talops.site.protection import require_unprotected
@@ -43,12 +43,12 @@ class ResetOne(Stage[Facts, ResetChange]):
     ) -> None:
         self._site = site
         self._node = node
-        self._reach = Reach(site, secrets)
+        self._connections = Connections(site, secrets)
         self._report = report
         self._force = force
 
     async def observe(self) -> Facts | Absent:
-        fleet = await self._reach.fleet()
+        fleet = await self._connections.fleet()
         state = await fleet.look(self._node)
         return Facts(state, await self._etcd() if self._node.controller else None)
 
@@ -69,7 +69,7 @@ class ResetOne(Stage[Facts, ResetChange]):
         if change.action == REMOVE:
             await self._strike_off()
             return
-        fleet = await self._reach.fleet()
+        fleet = await self._connections.fleet()
         await wipe(fleet, self._node, self._site, self._report, graceful=change.graceful)
         if self._node.controller and self._to_strike_off(await self._etcd()):
             await self._strike_off()
@@ -118,7 +118,7 @@ class ResetOne(Stage[Facts, ResetChange]):
     async def _etcd(self) -> Etcd:
         """What each control plane reports, including the node itself."""
         planes = self._site.cluster.control_planes
-        answers = await self._reach.ask(planes, _members)
+        answers = await self._connections.ask(planes, _members)
         seen = values_of(answers)
         # Use the longest list: a member that lags behind must not hide another one.
         lists = [members for members, _ in seen.values()]
@@ -133,7 +133,7 @@ class ResetOne(Stage[Facts, ResetChange]):
         member = etcd.members.get(self._node.name)
         if member is None:
             return
-        answers = await self._reach.ask(
+        answers = await self._connections.ask(
             [n for n in others if n.name in etcd.healthy][:1],
             lambda talos: talos.etcd.remove_member(member),
         )

@@ -21,12 +21,12 @@ from talops.checks.after import (
     storage,
     versions,
 )
-from talops.checks.after.reach import Reach, values_of
 from talops.errors import TalopsError
 from talops.kube.conditions import condition
 from talops.kube.kubeconfig import load
 from talops.pipeline.checks import Check, Verdict, failures, run_checks, skipped
 from talops.pipeline.stage import Absent, Change, Stage
+from talops.site.connections import Connections, values_of
 from talops.talos.kinds import MACHINE_ID, MACHINE_STATUS
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -45,32 +45,34 @@ SHOWN = 3
 FIRST_LOOK = 5.0
 
 
-def verify_checks(reach: Reach) -> list[Check]:
+def verify_checks(connections: Connections) -> list[Check]:
     """Checks that only read."""
     return [
-        Check("members", lambda: members.look(reach)),
-        Check("machines", lambda: machines.look(reach)),
-        Check("versions", lambda: versions.look(reach)),
-        Check("etcd", lambda: etcd.look(reach)),
-        Check("nodes", lambda: nodes.look(reach)),
-        Check("endpoint", lambda: endpoint.look(reach)),
-        Check("api", lambda: api.look(reach)),
-        Check("certificates", lambda: certificates.look(reach)),
-        Check("gpus", lambda: gpus.look(reach)),
-        Check("flux", lambda: flux.look(reach)),
-        Check("storage", lambda: storage.look(reach)),
+        Check("members", lambda: members.look(connections)),
+        Check("machines", lambda: machines.look(connections)),
+        Check("versions", lambda: versions.look(connections)),
+        Check("etcd", lambda: etcd.look(connections)),
+        Check("nodes", lambda: nodes.look(connections)),
+        Check("endpoint", lambda: endpoint.look(connections)),
+        Check("api", lambda: api.look(connections)),
+        Check("certificates", lambda: certificates.look(connections)),
+        Check("gpus", lambda: gpus.look(connections)),
+        Check("flux", lambda: flux.look(connections)),
+        Check("storage", lambda: storage.look(connections)),
     ]
 
 
-def active_checks(reach: Reach, *, run_smoke: bool, move_vip: bool) -> list[Check]:
+def active_checks(connections: Connections, *, run_smoke: bool, move_vip: bool) -> list[Check]:
     """Checks that change something, for a cluster that is healthy."""
 
     async def not_asked(flag: str) -> list[Finding]:
         return [skipped("not requested", hint=f"talops verify {flag}")]
 
     return [
-        Check("smoke", lambda: smoke.look(reach) if run_smoke else not_asked("--smoke")),
-        Check("vip-move", lambda: endpoint.move(reach) if move_vip else not_asked("--move-vip")),
+        Check("smoke", lambda: smoke.look(connections) if run_smoke else not_asked("--smoke")),
+        Check(
+            "vip-move", lambda: endpoint.move(connections) if move_vip else not_asked("--move-vip")
+        ),
     ]
 
 
@@ -86,7 +88,7 @@ class Verify(Stage[Facts, Change]):
 
     def __init__(self, site: Site, secrets: SecretsFile, report: Reporter) -> None:
         self._site = site
-        self._reach = Reach(site, secrets)
+        self._connections = Connections(site, secrets)
         self._report = report
 
     async def observe(self) -> Facts | Absent:
@@ -123,8 +125,8 @@ class Verify(Stage[Facts, Change]):
         )
 
     async def _look(self) -> Ready[Sequence[CheckResult]] | NotYet:
-        async with self._reach.one_look():
-            results = await run_checks(verify_checks(self._reach))
+        async with self._connections.one_look():
+            results = await run_checks(verify_checks(self._connections))
             wrong = failures(results)
             for finding in wrong:
                 if finding.final:
@@ -136,11 +138,11 @@ class Verify(Stage[Facts, Change]):
         return NotYet("; ".join(map(str, wrong[:SHOWN])) + more)
 
     async def _show_nodes(self) -> None:
-        seen = await self._reach.kube_nodes()
+        seen = await self._connections.kube_nodes()
         for node in self._site.cluster.nodes:
             ready = node.name in seen and not condition(seen[node.name], "Ready")
             self._report.node(node.name, kubernetes="Ready" if ready else "NotReady")
-        statuses = await self._reach.ask(
+        statuses = await self._connections.ask(
             self._site.cluster.nodes,
             lambda talos: talos.resources.find(MACHINE_STATUS, MACHINE_ID),
         )

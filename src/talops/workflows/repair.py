@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
-from talops.checks.after.reach import Reach
+from talops.site.connections import Connections
 from talops.stages.configure import Configure
 from talops.stages.repair.node_labels import NodeLabels
 from talops.stages.repair.online import GentleAddons, GentleGitOps, OnlineConfig, OnlineProvision
@@ -43,7 +43,7 @@ def repair(site: Site, record: Record, wanted: Repairs) -> list[AnyStage]:
         *([OnlineProvision(site, secrets, report("provision"))] if wanted.layers else []),
         *([Storage(site, report("storage"))] if wanted.storage else []),
         *([OnlineConfig(quiet, secrets, report("apply-config"))] if wanted.nodes else []),
-        *([NodeLabels(Reach(site, secrets))] if wanted.node_labels else []),
+        *([NodeLabels(Connections(site, secrets))] if wanted.node_labels else []),
         *([GentleAddons(site, report("addons"))] if wanted.addons else []),
         *([GentleGitOps(site, site.redact.learn, report("gitops"))] if wanted.gitops else []),
     ]

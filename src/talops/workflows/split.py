@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.stages.keys.add_key import AddKey
 from talops.stages.keys.identity import ClusterIdentity
-from talops.stages.keys.plant import Plant
 from talops.stages.keys.recipients import Recipients
 from talops.stages.keys.release import Release
 
@@ -20,7 +20,7 @@ def split(site: Site, record: Record, *, rotate: bool) -> list[AnyStage]:
     report = record.report
     return [
         ClusterIdentity(site, site.redact.learn, rotate=rotate),
-        Plant(site, report("plant")),
+        AddKey(site, report("add-key")),
         Recipients(site, report("recipients")),
         Release(site, report("release")),
     ]

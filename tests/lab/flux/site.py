@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tests.lab.talos.harness import Lab
 
 from talops.cli.app import run
-from talops.delivery.planted_keys import every_key
+from talops.delivery.flux_keys import every_key
 from talops.inventory.load import load
 from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load as load_kubeconfig

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 SAMPLE = 2
-# What the two stages plant; taken away before each death, so that it is planted anew.
-PLANTED = (
+# What the two stages create; deleted before each kill, so that it is created again.
+CREATED = (
     Ref("v1", "Secret", "sops-age", "flux-system"),
     Ref("v1", "Secret", "flux-system", "flux-system"),
     Ref("v1", "Secret", "truenas-api", "democratic-csi"),
@@ -128,12 +128,12 @@ async def test_killed_at_any_step(
         assert_nothing_plain(place)
         shutil.rmtree(place.temporary)
     assert await run(place) == 0
-    assert all([await scene.get(ref) for ref in PLANTED])
+    assert all([await scene.get(ref) for ref in CREATED])
     called = place.log.read_text(errors="replace")
     assert all(word in called for word in ("decrypt", "template", "fetch"))
 
 
 async def take_away(scene: Scene) -> None:
     async with scene.kube() as kube:
-        for ref in PLANTED:
+        for ref in CREATED:
             await kube.delete(ref)

@@ -16,7 +16,7 @@ from tests.crash_points import KILLED, CrashSite
 from tests.lab.flux.test_killed import canary
 
 from talops.delivery import following
-from talops.delivery.planted_keys import SECRET as PLANTED
+from talops.delivery.flux_keys import SECRET as FLUX_SECRET
 from talops.errors import TalopsError
 from talops.events import Note
 from talops.pipeline.stage import Reporter
@@ -145,7 +145,7 @@ async def test_an_old_repository_is_moved(scene: Scene) -> None:
 
 
 async def test_up_completes_what_split_began(scene: Scene) -> None:
-    """A colleague runs `talops up` instead of the command again; a new file is not forgotten."""
+    """A colleague runs `talops up` instead of the command again; a new file is included."""
     await old_cluster(scene)
     assert (await scene.split()).error is None
     assert (await scene.run_gitops()).error is None
@@ -242,7 +242,7 @@ async def back(scene: Scene, origin: Path) -> None:
     await scene.read_own()
     await scene.push()
     async with scene.kube() as kube:
-        await kube.delete(PLANTED)
+        await kube.delete(FLUX_SECRET)
     assert (await scene.run_gitops()).error is None
 
 

@@ -17,23 +17,23 @@ from talops.pipeline.stage import Absent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from talops.checks.after.reach import Reach
     from talops.inventory.model import Cluster, Node
     from talops.kube.objects import Object
     from talops.pipeline.checks import Finding
     from talops.pipeline.stage import AnyStage, Change
+    from talops.site.connections import Connections
 
 LAYER = "kubernetes"
 LABEL, TAINT = "label ", "taint "
 
 
-async def look(reach: Reach, stages: Sequence[AnyStage] = ()) -> AreaDrift:
+async def look(connections: Connections, stages: Sequence[AnyStage] = ()) -> AreaDrift:
     """`stages` deploy objects of their own: every object that they would apply differs."""
-    if load(reach.site.kubeconfig) is None:
+    if load(connections.site.kubeconfig) is None:
         return absent(LAYER, Absent("kubeconfig", "there is no kubeconfig yet"))
-    found = judge(reach.site.cluster, await reach.kube_nodes())
-    if reach.site.cluster.repository:
-        found += [d for f in await flux.look(reach) for d in _flux(f)]
+    found = judge(connections.site.cluster, await connections.kube_nodes())
+    if connections.site.cluster.repository:
+        found += [d for f in await flux.look(connections) for d in _flux(f)]
     for stage in stages:
         seen = await stage.observe()
         if isinstance(seen, Absent):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from talops.app.drift import files, kubernetes, proxmox, storage, talos
 from talops.app.drift.model import LAYERS, looked, masked
-from talops.checks.after.reach import Reach
 from talops.pipeline.lock import Holder, local_lock
 from talops.pipeline.stage import Reporter
+from talops.site.connections import Connections
 from talops.site.state.own_name import claim
 from talops.stages.addons import Addons
 from talops.stages.configure import Configure
@@ -40,7 +40,7 @@ async def _look(site: Site, wanted: Sequence[str]) -> list[AreaDrift]:
         "proxmox": lambda: proxmox.look(site, Provision(site, secrets, report)),
         "storage": lambda: storage.look(site, report),
         "talos": lambda: talos.look(site, secrets, report),
-        "kubernetes": lambda: kubernetes.look(Reach(site, secrets), inside),
+        "kubernetes": lambda: kubernetes.look(Connections(site, secrets), inside),
     }
     if site.cluster.truenas is None and tuple(wanted) == LAYERS:
         wanted = [name for name in wanted if name != storage.LAYER]

@@ -9,13 +9,13 @@ from talops.pipeline.checks import failed, passed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.checks.after.reach import Reach
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
 
 
-async def look(reach: Reach) -> list[Finding]:
-    async with reach.kube() as kube:
-        return judge(kube.server, reach.site.cluster.endpoint, await kube.failing_checks())
+async def look(connections: Connections) -> list[Finding]:
+    async with connections.kube() as kube:
+        return judge(kube.server, connections.site.cluster.endpoint, await kube.failing_checks())
 
 
 def judge(server: str, endpoint: str, failing: Sequence[str]) -> list[Finding]:

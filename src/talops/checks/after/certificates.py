@@ -21,9 +21,9 @@ from talops.talos import talosconfig
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.checks.after.reach import Reach
     from talops.machineconfig.secrets.bundle import Bundle
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
     from talops.site.site import Site
 
 
@@ -37,10 +37,10 @@ class CertificateExpiry:
     hint: str
 
 
-async def look(reach: Reach) -> list[Finding]:
-    bundle = await reach.bundle()
-    files, unread = _files(reach.site)
-    served = await _served(reach.site)
+async def look(connections: Connections) -> list[Finding]:
+    bundle = await connections.bundle()
+    files, unread = _files(connections.site)
+    served = await _served(connections.site)
     endings = [
         *_authorities(bundle),
         *files,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from talops.checks.after.reach import errors_of, values_of
 from talops.pipeline.checks import failed, from_error, passed, warning
 from talops.plural import count
+from talops.site.connections import errors_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from talops.checks.after.reach import Reach
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
     from talops.talos.calls.etcd import EtcdAlarm, EtcdMember, EtcdStatus
     from talops.talos.client import Talos
 
@@ -32,10 +32,10 @@ class EtcdReport:
     alarms: Sequence[EtcdAlarm]
 
 
-async def look(reach: Reach) -> list[Finding]:
-    answers = await reach.ask(reach.site.cluster.control_planes, _ask)
+async def look(connections: Connections) -> list[Finding]:
+    answers = await connections.ask(connections.site.cluster.control_planes, _ask)
     unread = [from_error(error) for error in errors_of(answers).values()]
-    wanted = {node.name for node in reach.site.cluster.control_planes}
+    wanted = {node.name for node in connections.site.cluster.control_planes}
     return unread + judge(wanted, values_of(answers))
 
 

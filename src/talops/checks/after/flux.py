@@ -15,9 +15,9 @@ from talops.pipeline.checks import failed, passed, skipped, unproven, warning
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.checks.after.reach import Reach
     from talops.kube.objects import Object
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
 
 KINDS = (
     ("source.toolkit.fluxcd.io/v1", "GitRepository"),
@@ -25,10 +25,10 @@ KINDS = (
 )
 
 
-async def look(reach: Reach) -> list[Finding]:
-    if reach.site.cluster.repository is None:
+async def look(connections: Connections) -> list[Finding]:
+    if connections.site.cluster.repository is None:
         return [skipped("the inventory has no repository")]
-    async with reach.kube() as kube:
+    async with connections.kube() as kube:
         try:
             objects = [obj for kind in KINDS for obj in await kube.list_all(*kind)]
         except UnknownKindError:

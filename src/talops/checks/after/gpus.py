@@ -12,10 +12,10 @@ from talops.pipeline.checks import failed, passed, skipped, unproven, warning
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from talops.checks.after.reach import Reach
     from talops.inventory.model import Cluster
     from talops.kube.objects import Object
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
 
 RESOURCE = "nvidia.com/gpu"
 OLD_PLUGIN = Ref("apps/v1", "DaemonSet", "nvidia-device-plugin", "kube-system")
@@ -27,12 +27,12 @@ LEFT_OVER = warning(
 )
 
 
-async def look(reach: Reach) -> list[Finding]:
-    if not any(node.gpus for node in reach.site.cluster.nodes):
+async def look(connections: Connections) -> list[Finding]:
+    if not any(node.gpus for node in connections.site.cluster.nodes):
         return [skipped("no node of the inventory has a GPU")]
-    async with reach.kube() as kube:
+    async with connections.kube() as kube:
         nodes = {n["metadata"]["name"]: n for n in await kube.list_all("v1", "Node")}
-        cluster = reach.site.cluster
+        cluster = connections.site.cluster
         old = await kube.get(OLD_PLUGIN) if knows_cdi(cluster.talos_version) else None
         found = judge(cluster, nodes, run=await workloads.are_run(kube))
         return [*found, LEFT_OVER] if old else found

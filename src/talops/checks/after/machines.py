@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.checks.after.reach import errors_of, values_of
 from talops.pipeline.checks import failed, from_error, passed
 from talops.plural import count
+from talops.site.connections import errors_of, values_of
 from talops.talos.kinds import MACHINE_ID, MACHINE_STATUS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from talops.checks.after.reach import Reach
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
     from talops.talos.kinds import MachineStatus
 
 
-async def look(reach: Reach) -> list[Finding]:
-    answers = await reach.ask(
-        reach.site.cluster.nodes, lambda talos: talos.resources.find(MACHINE_STATUS, MACHINE_ID)
+async def look(connections: Connections) -> list[Finding]:
+    answers = await connections.ask(
+        connections.site.cluster.nodes,
+        lambda talos: talos.resources.find(MACHINE_STATUS, MACHINE_ID),
     )
     return [from_error(error) for error in errors_of(answers).values()] + judge(values_of(answers))
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.checks.after.reach import errors_of, values_of
 from talops.pipeline.checks import failed, from_error, passed, skipped, warning
 from talops.plural import count
+from talops.site.connections import errors_of, values_of
 from talops.talos.kinds import DISCOVERY, DISCOVERY_ID, MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from talops.checks.after.reach import Reach
     from talops.inventory.model import Cluster, Node
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
     from talops.talos.client import Talos
     from talops.talos.kinds import Discovery, Member
 
@@ -28,17 +28,19 @@ if TYPE_CHECKING:
 _TYPES = {"controlplane": "control plane", "worker": "worker"}
 
 
-async def look(reach: Reach) -> list[Finding]:
+async def look(connections: Connections) -> list[Finding]:
     """Ask every control plane: each keeps its own list."""
-    cluster = reach.site.cluster
-    answers = await reach.ask(cluster.control_planes, _members)
+    cluster = connections.site.cluster
+    answers = await connections.ask(cluster.control_planes, _members)
     unread = [from_error(error) for error in errors_of(answers).values()]
     lists = values_of(answers)
     if not each_alone(cluster, lists):
         return unread + judge(cluster, lists)
-    workers = await reach.ask([node for node in cluster.nodes if not node.controller], _members)
+    workers = await connections.ask(
+        [node for node in cluster.nodes if not node.controller], _members
+    )
     unread += [from_error(error) for error in errors_of(workers).values()]
-    wanted = await reach.ask(cluster.control_planes[:1], _discovery)
+    wanted = await connections.ask(cluster.control_planes[:1], _discovery)
     setting = next(iter(values_of(wanted).values()), None)
     return unread + judge_alone(cluster, lists | values_of(workers), setting)
 

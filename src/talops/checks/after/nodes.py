@@ -11,10 +11,10 @@ from talops.plural import count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from talops.checks.after.reach import Reach
     from talops.inventory.model import Cluster, Node
     from talops.kube.objects import Object
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 # Kubernetes adds and removes these automatically.
@@ -22,8 +22,8 @@ TRANSIENT = "node.kubernetes.io/"
 REPAIR = "talops drift shows the difference, talops drift --fix repairs it"
 
 
-async def look(reach: Reach) -> list[Finding]:
-    return judge(reach.site.cluster, await reach.kube_nodes())
+async def look(connections: Connections) -> list[Finding]:
+    return judge(connections.site.cluster, await connections.kube_nodes())
 
 
 def judge(cluster: Cluster, seen: Mapping[str, Object]) -> list[Finding]:

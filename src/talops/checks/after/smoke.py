@@ -15,10 +15,10 @@ from talops.pipeline.checks import failed, from_error, passed, unproven
 if TYPE_CHECKING:
     from ipaddress import IPv4Network
 
-    from talops.checks.after.reach import Reach
     from talops.kube.client import KubeClient
     from talops.kube.objects import Object
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
 
 IMAGE = "registry.k8s.io/e2e-test-images/busybox:1.36.1-1"
 NAME = "talops-smoke"
@@ -26,11 +26,11 @@ PORT = 8080
 SECONDS = 100.0
 
 
-async def look(reach: Reach) -> list[Finding]:
-    async with reach.kube() as kube:
+async def look(connections: Connections) -> list[Finding]:
+    async with connections.kube() as kube:
         if not await workloads.are_run(kube):
             return await _accepted(kube)
-        return await _run(kube, reach.site.cluster.svc_cidr)
+        return await _run(kube, connections.site.cluster.svc_cidr)
 
 
 async def _accepted(kube: KubeClient) -> list[Finding]:

@@ -9,17 +9,17 @@ from talops.pipeline.checks import passed, skipped, warning
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.checks.after.reach import Reach
     from talops.kube.objects import Object
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
 
 PROVISIONER = "csi.proxmox.sinextra.dev"
 
 
-async def look(reach: Reach) -> list[Finding]:
-    if not reach.site.cluster.addons.proxmox_csi:
+async def look(connections: Connections) -> list[Finding]:
+    if not connections.site.cluster.addons.proxmox_csi:
         return [skipped("the inventory enables no storage plugin")]
-    async with reach.kube() as kube:
+    async with connections.kube() as kube:
         return judge(await kube.list_all("storage.k8s.io/v1", "StorageClass"))
 
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.checks.after.reach import errors_of, values_of
 from talops.errors import TalopsError
 from talops.machineconfig.kubernetes_images import numbers
 from talops.pipeline.checks import failed, from_error, passed, warning
 from talops.plural import count
+from talops.site.connections import errors_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from talops.checks.after.reach import Reach
     from talops.inventory.model import Cluster
     from talops.pipeline.checks import Finding
+    from talops.site.connections import Connections
 
 
-async def look(reach: Reach) -> list[Finding]:
-    cluster = reach.site.cluster
-    answers = await reach.ask(cluster.nodes, lambda talos: talos.version())
+async def look(connections: Connections) -> list[Finding]:
+    cluster = connections.site.cluster
+    answers = await connections.ask(cluster.nodes, lambda talos: talos.version())
     talos = {name: version.tag for name, version in values_of(answers).items()}
     found = [from_error(error) for error in errors_of(answers).values()]
     try:
-        async with reach.kube() as kube:
+        async with connections.kube() as kube:
             server = await kube.version()
             nodes = await kube.list_all("v1", "Node")
     except TalopsError as error:

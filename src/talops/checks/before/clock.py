@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from talops.checks.after.reach import Reach, values_of
 from talops.pipeline.checks import failed, passed, unproven, warning
+from talops.site.connections import Connections, values_of
 from talops.site.site import Site
 from talops.talos.kinds import TIME, TIME_ID
 
@@ -76,8 +76,8 @@ async def _nodes(site: ClosedSite) -> list[Finding]:
     """Nodes that run a config report whether their clock is synchronized."""
     if not isinstance(site, Site) or await site.secrets.read() is None:
         return []
-    reach = Reach(site, site.secrets)
-    answers = await reach.ask(site.cluster.nodes, _synced)
+    connections = Connections(site, site.secrets)
+    answers = await connections.ask(site.cluster.nodes, _synced)
     return [
         warning("the clock is not synchronized", name, "check node_ntp_servers in cluster.yaml")
         for name, synced in values_of(answers).items()

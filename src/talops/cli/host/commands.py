@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,21 +34,15 @@ def register(root: typer.Typer) -> None:
 @app.command()
 def check(directory: Directory = None, user: User = None, output: Output = Format.TEXT) -> None:
     """Check that the hosts meet the requirements, with fixes; exit 4 if not."""
-    from talops.app.proxmox_login import with_token
+    from talops.app import hosts
     from talops.cli.host.access import access_to, place_of
     from talops.cli.opening import with_credentials
-    from talops.proxmox.check import look, plugin_problems, problems
-    from talops.proxmox.plugins import plugins
-    from talops.site.host_wanted import wanted
 
     site = place_of(directory)
-    asked = wanted(site.cluster)
-    facts = asyncio.run(look(access_to(site, user), asked))
-    found = problems(asked, facts)
-    if plugins(asked):
-        kept = with_credentials(site).credentials
-        access = partial(with_token, site)
-        found += asyncio.run(plugin_problems(asked, kept, access))
+    access = access_to(site, user)
+    if hosts.tokens_of_plugins(site):
+        site = with_credentials(site)
+    facts, found = asyncio.run(hosts.check(site, access))
     wrong = [each for each in found if each.severity == "error"]
     if output is Format.JSON:
         print_json(_as_json(facts, found, ok=not wrong))

@@ -1,28 +1,23 @@
-"""`talops host prepare`: the steps, and where the new token is stored."""
+"""`talops host prepare`: print the steps, or apply them one by one."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
 
-from talops.app.proxmox_login import with_token
+from talops.app import hosts
 from talops.cli.host.access import access_to
-from talops.cli.opening import with_credentials, with_keys
+from talops.cli.opening import open_keys, with_credentials
 from talops.cli.output import note
-from talops.errors import TalopsError
 
 if TYPE_CHECKING:
-    from talops.app.opening import Keys
+    from talops.app.hosts import Done
     from talops.proxmox.client import Access
-    from talops.proxmox.prepare import Account, PrepareOptions, Step
-    from talops.redaction import Secret
+    from talops.proxmox.prepare import PrepareOptions
     from talops.site.site import ClosedSite
-
-# What prepare cannot fix and reports at its end.
-HARDWARE = frozenset({"bridge", "vlan", "iommu", "gpu", "mapping", "host", "storage"})
 
 
 def print_lines(asked: PrepareOptions) -> None:
@@ -42,7 +37,7 @@ def print_lines(asked: PrepareOptions) -> None:
 
 def dry_run(site: ClosedSite, asked: PrepareOptions, user: str | None) -> bool:
     access = access_to(site, user)
-    steps = asyncio.run(_planned(access, _with_kept(site, asked)))
+    steps = asyncio.run(hosts.missing(with_credentials(site), access, asked))
     for step in steps:
         typer.echo(f"would {step.words}")
     if not steps:
@@ -52,100 +47,31 @@ def dry_run(site: ClosedSite, asked: PrepareOptions, user: str | None) -> bool:
 
 def run(site: ClosedSite, asked: PrepareOptions, user: str | None, *, show_token: bool) -> None:
     access = access_to(site, user)
-    asked = _with_kept(site, asked)
-    steps = asyncio.run(_planned(access, asked))
-    if any(step.kind == "token" for step in steps):
-        _prove_vault(site)
-    for step in steps:
-        value = asyncio.run(_do(access, step))
-        typer.echo(f"done: {step.words}")
-        if value and step.account:
-            # At once: Proxmox shows it only now.
-            _keep(site, step.account, value)
-            if show_token:
-                typer.echo(f"{step.name}={value.reveal()}")
-    if not steps:
-        note("nothing was missing")
-    asyncio.run(_remarks(access, asked))
+    asyncio.run(_prepare(with_credentials(site), access, asked, show_token=show_token))
     note("next: talops host check")
 
 
-def _with_kept(site: ClosedSite, asked: PrepareOptions) -> PrepareOptions:
-    """An existing token is kept only if the available value belongs to it."""
-    kept = with_credentials(site).credentials
-    works = {
-        each.token_id
-        for each in asked.accounts
-        if (name := kept.get(each.id_name))
-        and (value := kept.get(each.value_name))
-        and name.reveal() == each.token_id
-        and asyncio.run(_works(site, each.token_id, value))
-    }
-    return replace(asked, kept_token=asked.token_id in works, kept_plugins=frozenset(works))
-
-
-async def _works(site: ClosedSite, token_id: str, value: Secret) -> bool:
-    from talops.proxmox.answers import LoginError
-    from talops.proxmox.client import Client
-
-    try:
-        async with Client(with_token(site, token_id, value)) as client:
-            await client.get("version")
-    except LoginError:
-        return False
-    return True
-
-
-async def _planned(access: Access, asked: PrepareOptions) -> list[Step]:
-    from talops.proxmox.client import Client
-    from talops.proxmox.prepare import look, plan
-
-    async with Client(access) as client:
-        return plan(asked, await look(client, asked))
-
-
-async def _do(access: Access, step: Step) -> Secret | None:
-    from talops.proxmox.client import Client
-    from talops.proxmox.prepare import do
-
-    async with Client(access) as client:
-        return await do(client, step)
-
-
-def _prove_vault(site: ClosedSite) -> None:
-    """Do not create a token whose value cannot be stored: Proxmox shows it once."""
-    from talops.secrets.vault import FILE
-
-    async def encrypt(keys: Keys) -> None:
-        await keys.sops.encrypt("probe: yes\n", keys.sops.root / FILE)
-
-    try:
-        with_keys(site.root, encrypt)
-    except TalopsError as error:
-        raise TalopsError(
-            f"the new token cannot be stored: {error.what}",
-            where=error.where or str(FILE),
-            hint="talops secrets init",
-        ) from error
-
-
-def _keep(site: ClosedSite, account: Account, value: Secret) -> None:
-    from talops.redaction import Secret
-    from talops.secrets.vault import FILE, Vault
-
-    values = {account.id_name: Secret(account.token_id), account.value_name: value}
-    with_keys(site.root, lambda found: Vault.of(found.sops).write(values))
-    typer.echo(f"done: store the token in {FILE} (encrypted)")
-    if site.cluster.credentials.get(account.id_name):
-        note(
-            f"cluster.yaml also sets a token, which takes precedence: remove {account.id_name} "
-            "there"
-        )
-
-
-async def _remarks(access: Access, asked: PrepareOptions) -> None:
+async def _prepare(
+    site: ClosedSite, access: Access, asked: PrepareOptions, *, show_token: bool
+) -> None:
     from talops.cli.host.commands import show
-    from talops.proxmox.check import look, problems
 
-    facts = await look(access, asked.wanted)
-    show([each for each in problems(asked.wanted, facts) if each.rule in HARDWARE])
+    steps = await hosts.missing(site, access, asked)
+    async for done in hosts.prepare(access, steps, partial(open_keys, site.root)):
+        _report(site, done, show_token=show_token)
+    if not steps:
+        note("nothing was missing")
+    show(await hosts.remarks(access, asked))
+
+
+def _report(site: ClosedSite, done: Done, *, show_token: bool) -> None:
+    typer.echo(f"done: {done.what}")
+    if done.stored is None or done.value is None:
+        return
+    if site.cluster.credentials.get(done.stored.id_name):
+        note(
+            "cluster.yaml also sets a token, which takes precedence: remove "
+            f"{done.stored.id_name} there"
+        )
+    if show_token:
+        typer.echo(f"{done.stored.token_id}={done.value.reveal()}")

@@ -11,12 +11,9 @@ import typer
 from talops.cli.host.commands import User
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import note, print_json
-from talops.errors import TalopsError
 
 if TYPE_CHECKING:
-    from talops.proxmox.client import Access
-    from talops.proxmox.templates import Recipe, Template
-    from talops.site.site import ClosedSite
+    from talops.proxmox.templates import Template
 
 app = typer.Typer(help="Create, list and remove Talos VM templates.", no_args_is_help=True)
 
@@ -57,64 +54,22 @@ def build(
     output: Output = Format.TEXT,
 ) -> None:
     """Create template talos-v<version>-base with Talos and no machine config."""
+    from talops.app import templates
     from talops.cli.host.access import access_to, place_of
-    from talops.site.template_recipe import recipes
 
     site = place_of(directory)
-    wanted = recipes(site.cluster, _hosts(site, host, all_hosts), source=source, vm_id=vm_id)
-    access = access_to(site, user)
-    _register_schematic(site)
-    made = asyncio.run(_build(access, wanted))
+    asked = templates.wanted(site, host or [], all_hosts=all_hosts, source=source, vm_id=vm_id)
+    made = asyncio.run(templates.build(site, access_to(site, user), asked, note))
     _show(made, output)
-
-
-def _hosts(site: ClosedSite, named: list[str] | None, all_hosts: bool) -> list[str]:
-    from talops.app.proxmox_login import proxmox_of
-
-    if named:
-        return named
-    using = sorted({node.vm.host for node in site.cluster.nodes if node.vm})
-    return list(dict.fromkeys([proxmox_of(site).node, *(using if all_hosts else [])]))
-
-
-def _register_schematic(site: ClosedSite) -> None:
-    """The Image Factory only builds images of registered schematics."""
-    from talops.inventory.schematics import schematic_text
-    from talops.site.host_wanted import template_node
-    from talops.talos.image_factory import ImageFactory
-
-    extensions = template_node(site.cluster).extensions
-    if extensions is None:
-        return
-    ca_file = site.cluster.image_factory_ca_file
-    factory = ImageFactory(
-        site.cluster.image_factory_url, ca_file=str(site.root / ca_file) if ca_file else None
-    )
-    asyncio.run(factory.register(schematic_text(extensions)))
-
-
-async def _build(access: Access, wanted: list[Recipe]) -> list[Template]:
-    from talops.proxmox.client import Client
-    from talops.proxmox.template_build import build
-
-    async with Client(access) as client:
-        return [await build(client, recipe, note) for recipe in wanted]
 
 
 @app.command("list")
 def list_(directory: Directory = None, user: User = None, output: Output = Format.TEXT) -> None:
     """List the templates on all hosts and the VMs that are cloned from them."""
+    from talops.app import templates
     from talops.cli.host.access import access_to, place_of
 
-    _show(asyncio.run(_listed(access_to(place_of(directory), user))), output)
-
-
-async def _listed(access: Access) -> list[Template]:
-    from talops.proxmox.client import Client
-    from talops.proxmox.templates import listed
-
-    async with Client(access) as client:
-        return await listed(client)
+    _show(asyncio.run(templates.listed(access_to(place_of(directory), user))), output)
 
 
 def _show(found: list[Template], output: Format) -> None:
@@ -157,28 +112,9 @@ def remove(
     user: User = None,
 ) -> None:
     """Remove a template that talops created, unless linked clones use it."""
+    from talops.app import templates
     from talops.cli.host.access import access_to, place_of
 
-    for each in asyncio.run(_remove(access_to(place_of(directory), user), name, host)):
+    access = access_to(place_of(directory), user)
+    for each in asyncio.run(templates.remove(access, name, host or [])):
         typer.echo(f"removed {each.name} (VM {each.vm_id}) from {each.host}")
-
-
-async def _remove(access: Access, name: str, hosts: list[str] | None) -> list[Template]:
-    from talops.proxmox.client import Client
-    from talops.proxmox.templates import listed, remove
-
-    async with Client(access) as client:
-        every = await listed(client)
-        fitting = [
-            t for t in every if name in {t.name, str(t.vm_id)} and t.host in (hosts or [t.host])
-        ]
-        if not fitting:
-            there = ", ".join(f"{t.name} ({t.vm_id})" for t in every) or "none"
-            raise TalopsError(
-                f"no template {name!r} visible to these credentials; existing templates: {there}",
-                where=access.endpoint,
-                hint="talops template list",
-            )
-        for each in fitting:
-            await remove(client, each)
-        return fitting

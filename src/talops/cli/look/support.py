@@ -38,7 +38,7 @@ def support(
 ) -> None:
     """Pack recent runs, versions and the inventory into a file without secrets."""
     from talops.app.known_secrets import environment_secrets
-    from talops.app.support import cleaned, collect, pack, prove, versions
+    from talops.app.support import bundle
     from talops.files import PRIVATE, write_atomic
     from talops.pipeline.history import list_runs
 
@@ -46,13 +46,12 @@ def support(
     root = directory.resolve()
     known = {**environment_secrets(os.environ), **({} if patterns_only else _known(root))}
     now = datetime.now(UTC)
-    files = cleaned(collect(root, list_runs(root / ".talops")[:runs]), known)
-    facts = {**asyncio.run(versions(os.environ)), "made": now.isoformat(timespec="seconds")}
     proof = {"secrets_looked_for": len(known), "patterns_only": patterns_only}
-    bundle = pack(files, {**facts, **proof})
-    count = prove(bundle, known)
+    facts = {"made": now.isoformat(timespec="seconds"), **proof}
+    past = list_runs(root / ".talops")[:runs]
+    packed, count = asyncio.run(bundle(root, past, known, os.environ, facts))
     target = out or Path(f"talops-support-{now:%Y%m%d-%H%M%S}.tar.gz")
-    write_atomic(target.absolute(), bundle, mode=PRIVATE)
+    write_atomic(target.absolute(), packed, mode=PRIVATE)
     if output is Format.JSON:
         print_json({"version": 1, "file": str(target), "files": count, **proof})
     else:

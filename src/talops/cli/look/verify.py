@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,15 +17,6 @@ from talops.cli.output import note
 if TYPE_CHECKING:
     from talops.pipeline.checks import CheckResult
     from talops.site.site import Site
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """How long and how often the checks are repeated, in seconds."""
-
-    wait: float
-    count: int
-    pause: float
 
 
 def register(root: typer.Typer) -> None:
@@ -65,32 +55,14 @@ def verify(
     assert directory is not None
     site = site_of(directory)
     verifying.require_cluster(site)
-    rounds = Rounds(seconds(wait), count, max(seconds(interval), 0.1))
+    rounds = verifying.Rounds(seconds(wait), count, max(seconds(interval), 0.1))
     if watch:
         asyncio.run(_watch(site, output, rounds.pause))
-    results = asyncio.run(_verified(site, rounds, smoke=smoke, move_vip=move_vip))
+    checking = verifying.verified(site, rounds, _progress, smoke=smoke, move_vip=move_vip)
+    results = asyncio.run(checking)
     show(results, output, suite=f"talops verify {site.cluster.name}")
     if failures(results):
         raise typer.Exit(1)
-
-
-async def _verified(
-    site: Site, rounds: Rounds, *, smoke: bool, move_vip: bool
-) -> Sequence[CheckResult]:
-    """The active checks follow only if the others pass."""
-    from talops.app import verifying
-    from talops.pipeline.checks import failures, settled
-
-    results = await settled(
-        lambda: verifying.look(site),
-        wait=rounds.wait,
-        count=rounds.count,
-        interval=rounds.pause,
-        report=_progress,
-    )
-    if failures(results):
-        return results
-    return [*results, *await verifying.act(site, smoke=smoke, move_vip=move_vip)]
 
 
 def _progress(results: Sequence[CheckResult], passes: int) -> None:

@@ -45,7 +45,9 @@ def backup(
     output: Output = Format.TEXT,
 ) -> None:
     """Copy every state to private files, from any backend."""
-    written = with_backend(directory, lambda found: _backup(found, to))
+    from talops.statestore.backends.restoring import back_up
+
+    written = with_backend(directory, lambda found: back_up(found, to))
     if output is Format.JSON:
         print_json([str(path) for path in written])
     else:
@@ -62,10 +64,12 @@ def restore(
     directory: Directory = None,
 ) -> None:
     """Restore a lost or corrupt state from a file or from the newest stored version."""
+    from talops.statestore.backends.restoring import restore_newest, whole_state
+
     if file is None:
-        used = with_backend(directory, lambda found: _restore_newest(found, state))
+        used = with_backend(directory, lambda found: restore_newest(found, state))
     else:
-        data, used = _whole_state(file), str(file)
+        data, used = whole_state(file), str(file)
         with_backend(directory, lambda found: found.write(state, data, force=force))
     note(f"{state} restored from {used}; next: talops infra plan")
 
@@ -125,47 +129,3 @@ def migrate(
     for each in moved:
         typer.echo(f"{each.state}\tserial {each.serial}\told one {each.left}")
     note(f"{len(moved)} migrated; next: talops configure && talops infra init -- -reconfigure")
-
-
-async def _backup(backend: StateBackend, to: Path) -> list[Path]:
-    from talops.files import PRIVATE, make_private_directory, write_atomic
-    from talops.statestore.backends.interface import md5_of
-
-    make_private_directory(to)
-    written = []
-    for info in await backend.overview():
-        if info.problem:
-            raise TalopsError(f"{info.name}: {info.problem}", where=backend.place)
-        data = await backend.read(info.name) if info.exists else None
-        if data is not None:
-            path = to / f"{info.name}-s{info.serial}-{md5_of(data)[:8]}.tfstate"
-            write_atomic(path, data, mode=PRIVATE)
-            written.append(path)
-    return written
-
-
-def _whole_state(file: Path) -> bytes:
-    from talops.statestore.documents import header_of
-
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise TalopsError(f"cannot read: {error.strerror}", where=str(file)) from error
-    header_of(data)
-    return data
-
-
-async def _restore_newest(backend: StateBackend, state: str) -> str:
-    """Restore the newest version that is a valid state and differs from the current one."""
-    from talops.statestore.backends.interface import md5_of
-
-    present = await backend.read(state)
-    for each in await backend.versions(state):
-        if each.lineage and (present is None or each.md5 != md5_of(present)):
-            await backend.rollback(state, each.id)
-            return f"version {each.id}"
-    raise TalopsError(
-        f"no other version of {state} exists",
-        where=backend.place,
-        hint=f"restore from a file: talops state restore {state} FILE",
-    )

@@ -10,6 +10,7 @@ from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from talops.app.talos_nodes import name_of
 from talops.cli.output import print_error, print_json
 from talops.cli.talos.session import Format
 from talops.errors import TalopsError
@@ -36,10 +37,6 @@ async def ask_all(
         else:
             good.append((name_of(node), answer))
     return good, bad
-
-
-def name_of(node: Talos) -> str:
-    return node.caller.route.node or node.link.where
 
 
 def emit(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from talops.app.talos_nodes import name_of
 from talops.cli.output import note
-from talops.cli.talos.guarding import AllowUnhealthyEtcd, refuse_protected, require_etcd
-from talops.cli.talos.output import ask_all, emit, name_of
+from talops.cli.talos.guarding import AllowUnhealthyEtcd, require_etcd
+from talops.cli.talos.output import ask_all, emit
 from talops.cli.talos.session import Session, connected
 from talops.errors import TalopsError
 
@@ -84,8 +85,10 @@ async def reset(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Wipe nodes; the last control plane requires --no-graceful."""
+    from talops.app.node_guard import refuse_protected
+
     session.named_nodes()
-    refuse_protected(session)
+    refuse_protected(session.directory, session.nodes)
     _confirm(f"wipe {', '.join(session.nodes)}", yes=yes)
     async with session.open() as nodes:
         for node in nodes:

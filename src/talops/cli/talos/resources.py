@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from talops.cli.talos.output import ask_all, emit, name_of, plain, raise_for, to_yaml
+from talops.app.talos_nodes import name_of
+from talops.cli.talos.output import ask_all, emit, plain, raise_for, to_yaml
 from talops.cli.talos.session import Format, Session, connected
 from talops.errors import TalopsError
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from talops.app.talos_nodes import name_of
 from talops.cli.output import note, print_json
-from talops.cli.talos.output import ask_all, emit, name_of, plain, raise_for, row
+from talops.cli.talos.output import ask_all, emit, plain, raise_for, row
 from talops.cli.talos.session import Format, Session, connected
 from talops.errors import TalopsError
 

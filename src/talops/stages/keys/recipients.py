@@ -11,7 +11,7 @@ from talops.secrets import split
 from talops.secrets.cluster_key import FOLDER, ClusterKey, cluster_key, flux_folder
 from talops.secrets.rules import FILE as RULES_FILE
 from talops.secrets.vault import Vault
-from talops.stages.keys.plant import NO_KEY
+from talops.stages.keys.add_key import NO_KEY
 
 if TYPE_CHECKING:
     from talops.pipeline.stage import Reporter, Seen

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from talops.delivery import handover
+from talops.delivery.flux_keys import every_key, live_keys
 from talops.delivery.keeping import keep_only_goal
 from talops.delivery.objects import client, connected
-from talops.delivery.planted_keys import every_key, live_keys
 from talops.errors import TalopsError
 from talops.gitops import flux
 from talops.pipeline.stage import Absent, Change, Stage
@@ -17,7 +17,7 @@ from talops.secrets import split
 from talops.secrets.age import KeyRing
 from talops.secrets.cluster_key import ClusterKey, cluster_key
 from talops.secrets.vault import Vault
-from talops.stages.keys.plant import NO_KEY, separate_keys
+from talops.stages.keys.add_key import NO_KEY, separate_keys
 
 if TYPE_CHECKING:
     from talops.delivery.handover import CheckedBranch

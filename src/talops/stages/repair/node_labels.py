@@ -11,9 +11,9 @@ from talops.kube.objects import Ref
 from talops.pipeline.stage import Change, Stage
 
 if TYPE_CHECKING:
-    from talops.checks.after.reach import Reach
     from talops.kube.objects import Object
     from talops.pipeline.stage import Seen
+    from talops.site.connections import Connections
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class NodeLabels(Stage[LabelFacts, LabelChange]):
     name = "node-marks"
     independent = True
 
-    def __init__(self, reach: Reach) -> None:
-        self._reach = reach
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
 
     async def observe(self) -> LabelFacts:
-        return LabelFacts(await self._reach.kube_nodes())
+        return LabelFacts(await self._connections.kube_nodes())
 
     def plan(self, facts: LabelFacts) -> list[LabelChange]:
-        cluster = self._reach.site.cluster
+        cluster = self._connections.site.cluster
         found = []
         for node in cluster.nodes:
             seen = facts.nodes.get(node.name)
@@ -55,7 +55,7 @@ class NodeLabels(Stage[LabelFacts, LabelChange]):
 
     async def apply(self, change: LabelChange) -> None:
         ref = Ref("v1", "Node", change.target)
-        async with self._reach.kube() as kube:
+        async with self._connections.kube() as kube:
             seen = await kube.get(ref)
             if seen is None:
                 raise TalopsError(f"node {change.target} does not exist in Kubernetes any more")

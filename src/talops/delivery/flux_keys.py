@@ -27,7 +27,7 @@ SPLIT = "talops secrets split"
 
 
 @dataclass(frozen=True)
-class PlantedKeys:
+class FluxKeys:
     """`goal` is what the cluster must hold in the end. `old`: what it may still hold until every
     file opens with `goal`. `folder`: the only one that `goal` opens; empty if it is the operator's
     own key, which opens everything.
@@ -72,14 +72,14 @@ class PlantedKeys:
         return (self.goal,) if applied and not waiting else (self.goal, *kept)
 
 
-def planted_keys(sops: Sops, values: Mapping[str, Secret], repository: Repository) -> PlantedKeys:
+def flux_keys(sops: Sops, values: Mapping[str, Secret], repository: Repository) -> FluxKeys:
     """Without an identity of its own, the cluster gets the operator's."""
     own = cluster_key(values)
     if own is None:
-        return PlantedKeys(_operators(sops))
+        return FluxKeys(_operators(sops))
     operators = sops.keys.keys if sops.keys else ()
     old = (*([own.old] if own.old else []), *operators)
-    return PlantedKeys(own.goal, old, flux_folder(repository.path))
+    return FluxKeys(own.goal, old, flux_folder(repository.path))
 
 
 def _operators(sops: Sops) -> AgeKey:

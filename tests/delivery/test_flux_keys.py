@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from talops.delivery.planted_keys import PlantedKeys, planted_keys
+from talops.delivery.flux_keys import FluxKeys, flux_keys
 from talops.errors import DeniedError, TalopsError
 from talops.redaction import Secret
 from talops.secrets.age import AgeKey, KeyRing
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.examples import Example
 
 ME, OWN, OTHER = (AgeKey.generate() for _ in range(3))
-KEYS = PlantedKeys(OWN, (ME,), "kubernetes")
+KEYS = FluxKeys(OWN, (ME,), "kubernetes")
 FILE = ("kubernetes/a.sops.yaml",)
 
 
@@ -55,16 +55,16 @@ def test_the_key_comes_from_the_encrypted_file(example: Example) -> None:
     repository = example("ha").repository
     assert repository
     sops: Any = type("Sops", (), {"keys": KeyRing((ME,))})()
-    shared = planted_keys(sops, {}, repository)
+    shared = flux_keys(sops, {}, repository)
     assert (shared.goal, shared.separate) == (ME, False)
-    own = planted_keys(sops, {CURRENT: OWN.identity}, repository)
+    own = flux_keys(sops, {CURRENT: OWN.identity}, repository)
     assert (own.goal, own.folder) == (OWN, "kubernetes")
-    next_ = planted_keys(sops, {CURRENT: OWN.identity, NEXT: OTHER.identity}, repository)
+    next_ = flux_keys(sops, {CURRENT: OWN.identity, NEXT: OTHER.identity}, repository)
     assert (next_.goal, next_.old) == (OTHER, (OWN, ME))
     with pytest.raises(TalopsError, match="cluster_age_key is not an age secret key") as found:
-        planted_keys(sops, {CURRENT: Secret("AGE-SECRET-KEY-1NOT")}, repository)
+        flux_keys(sops, {CURRENT: Secret("AGE-SECRET-KEY-1NOT")}, repository)
     assert "1NOT" not in str(found.value)
-    elsewhere = planted_keys(sops, {CURRENT: OWN.identity}, replace(repository, path="./deploy/a"))
+    elsewhere = flux_keys(sops, {CURRENT: OWN.identity}, replace(repository, path="./deploy/a"))
     assert elsewhere.folder == "deploy"
 
 

@@ -1,4 +1,4 @@
-"""How checks reach the cluster: they share one certificate and one read of the secrets."""
+"""Connections to the nodes and to Kubernetes: one certificate and one read of the secrets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Reach:
+class Connections:
+    """Opened for each request, or once for all requests inside `one_look`."""
+
     def __init__(self, site: Site, secrets: SecretsFile) -> None:
         self.site = site
         self._secrets = secrets

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from talops.site.site import Site
 
 
-class KubeReach:
+class KubeAccess:
     """A clone of the repository on another machine has no kubeconfig, but it has the secrets."""
 
     def __init__(self, site: Site, secrets: SecretsFile) -> None:

@@ -1,12 +1,12 @@
-"""Stage `plant`: the cluster holds its own identity beside the one it has used so far."""
+"""Stage `add-key`: the cluster holds its own identity beside the one it has used so far."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from talops.delivery.flux_keys import FluxKeys, flux_keys, live_keys
 from talops.delivery.objects import ObjectChange, bring, client, connected
-from talops.delivery.planted_keys import PlantedKeys, live_keys, planted_keys
 from talops.errors import TalopsError
 from talops.gitops import flux
 from talops.pipeline.stage import Absent, Stage
@@ -21,11 +21,11 @@ ADD = "add"
 NO_KEY = Absent("identity", "the cluster has no identity of its own yet")
 
 
-async def separate_keys(site: Site) -> PlantedKeys | None:
+async def separate_keys(site: Site) -> FluxKeys | None:
     """As the encrypted file has them now; None if the cluster has no identity of its own."""
     repository = site.cluster.repository
     assert repository
-    keys = planted_keys(site.sops, await Vault.of(site.sops).read(), repository)
+    keys = flux_keys(site.sops, await Vault.of(site.sops).read(), repository)
     return keys if keys.separate else None
 
 
@@ -37,10 +37,10 @@ class Facts:
     live: tuple[AgeKey, ...] = ()
 
 
-class Plant(Stage[Facts, ObjectChange]):
+class AddKey(Stage[Facts, ObjectChange]):
     """Before any file changes, so that Flux can decrypt it before and after."""
 
-    name = "plant"
+    name = "add-key"
 
     def __init__(self, site: Site, report: Reporter) -> None:
         self._site = site

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import pytest
 
-from talops.checks.after.reach import Reach
 from talops.errors import UnreachableError
+from talops.site.connections import Connections
 
 NODES: Any = [SimpleNamespace(name=name) for name in ("cp-1", "w-1")]
 
@@ -42,10 +42,10 @@ class Fleet:
 def fleet(monkeypatch: pytest.MonkeyPatch) -> Fleet:
     made = Fleet()
 
-    async def of(_: Reach) -> Fleet:
+    async def of(_: Connections) -> Fleet:
         return made
 
-    monkeypatch.setattr(Reach, "fleet", of)
+    monkeypatch.setattr(Connections, "fleet", of)
     return made
 
 
@@ -58,14 +58,14 @@ async def _no_answer(_: Any) -> str:
     raise UnreachableError("silent")
 
 
-def reach() -> Reach:
+def connections() -> Connections:
     nothing: Any = None
-    return Reach(nothing, nothing)
+    return Connections(nothing, nothing)
 
 
 async def test_one_look_one_connection_each(fleet: Fleet) -> None:
-    """Side by side and one after the other; all are closed at the end of the look."""
-    asked = reach()
+    """In parallel and one after the other; all are closed at the end of the look."""
+    asked = connections()
     async with asked.one_look():
         both = await asyncio.gather(*(asked.ask(NODES, _name) for _ in range(3)))
         assert all(answers == {"cp-1": "cp-1", "w-1": "w-1"} for answers in both)
@@ -76,8 +76,8 @@ async def test_one_look_one_connection_each(fleet: Fleet) -> None:
 
 
 async def test_looks_share_nothing(fleet: Fleet) -> None:
-    """The next look connects anew, and whoever asks outside of one does so each time."""
-    asked = reach()
+    """The next look connects again, and each request outside of one does, too."""
+    asked = connections()
     for _ in range(2):
         async with asked.one_look():
             await asked.ask(NODES, _name)
@@ -89,7 +89,7 @@ async def test_looks_share_nothing(fleet: Fleet) -> None:
 
 async def test_a_look_that_fails_closes_too(fleet: Fleet) -> None:
     """No connection outlives its look."""
-    asked = reach()
+    asked = connections()
 
     async def broken() -> None:
         async with asked.one_look():

@@ -1,0 +1,76 @@
+"""What must be true before a command stops or wipes a node outside of a run."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from talops.app.talos_nodes import name_of
+from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from talops.talos.client import Talos
+    from talops.talos.membership import Etcd
+
+
+async def require_etcd(
+    node: Talos, allowed: Collection[str] = (), *, for_good: bool = False
+) -> None:
+    """Raise if etcd does not survive without this node; a worker passes."""
+    from talops.talos.errors import PreconditionError
+    from talops.talos.membership import objection_to_stop
+
+    if name_of(node) in allowed:
+        return
+    found = await _survey(node)
+    if found is None:
+        return
+    name, etcd = found
+    if name in allowed:
+        return
+    if for_good:  # an unhealthy member may have the only remaining data
+        etcd = replace(etcd, troubled={})
+    if reason := objection_to_stop(name, etcd):
+        raise PreconditionError(
+            f"refused to stop {name}: {reason}",
+            where=name_of(node),
+            hint="repair etcd first: talops talos etcd status; or name the control plane: "
+            f"--allow-unhealthy-etcd {name_of(node)}",
+        )
+
+
+def refuse_protected(directory: Path, nodes: Collection[str]) -> None:
+    """Raise if one of these names or addresses is protected by the inventory in this directory."""
+    from talops.inventory.load import CLUSTER_FILE, load
+    from talops.site.protection import require_unprotected
+
+    if not (directory / CLUSTER_FILE).exists():
+        return
+    cluster = load(directory).cluster
+    if cluster is None:  # a damaged inventory is reported by the commands that need it
+        return
+    named = {*nodes}
+    require_unprotected([n for n in cluster.nodes if named & {n.name, str(n.address)}], "wipe")
+
+
+async def _survey(node: Talos) -> tuple[str, Etcd] | None:
+    """The host name of this member, and what all members report; None if etcd does not run here,
+    so that nothing is lost when the node stops.
+    """
+    from talops.talos.membership import member_address, member_name, survey
+
+    if "etcd" not in {service.id for service in await node.services.list()}:
+        return None
+    try:
+        own = (await node.etcd.status()).member_id
+        members = await node.etcd.members(local=True)
+    except TalopsError:
+        return None
+    addresses = {member_name(m): at for m in members if (at := member_address(m))}
+    planes = {name: node.node(at) for name, at in addresses.items()}
+    name = next((member_name(m) for m in members if m.id == own), "")
+    return name, await survey(planes, lambda at: nullcontext(node.node(at)))
