@@ -157,3 +157,11 @@ def test_environment_names_flags(
     monkeypatch.setenv("TALOPS_DIRECTORY", str(dev))
     monkeypatch.setenv("TALOPS_OUTPUT", "json")
     assert json.loads(talops("check").out)["valid"] is True
+
+
+def test_a_mac_address_is_not_an_emoji(talops: Talops, dev: Path) -> None:
+    """A table would show `:AB:` as a button."""
+    nodes = dev / "nodes.yaml"
+    text = nodes.read_text("utf-8")
+    nodes.write_text(text.replace("bc:24:11:20:00:11", "BC:24:11:AB:AE:CE"), "utf-8")
+    assert "BC:24:11:AB:AE:CE" in talops("inventory", "show", "-C", dev).out

@@ -67,7 +67,28 @@ async def test_the_page_tells_the_run(tmp_path: Path, fails: bool) -> None:
     assert "<b>" not in page
     assert "hunter2" not in page
     assert ("refused &lt;i&gt;" in page) == fails
+    assert ('class="bad">failed' in page) == fails
+    assert "margin-left: " in page, "a bar on the axis of the run"
     assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", page)
+
+
+class Later(Make):
+    """A stage after one that failed."""
+
+    name = "verify"
+
+
+async def test_a_stage_that_was_not_reached_is_not_a_success(tmp_path: Path) -> None:
+    """Neither its text nor a bar has the colour of success."""
+    await run_recorded(
+        Run("up", "demo", tmp_path, lambda recorder: [Make(recorder, True), Later(recorder, True)]),
+        view=lambda _: None,
+    )
+    (run,) = list_runs(tmp_path / ".talops")
+    (row,) = re.findall(r"<td>verify</td>.*?</tr>", report_html(run), flags=re.DOTALL)
+    assert '<td class="soft">not reached' in row
+    assert "good" not in row
+    assert 'class="bar"' not in row
 
 
 async def test_a_killed_run_has_a_page_too(tmp_path: Path) -> None:

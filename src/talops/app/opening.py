@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from talops.errors import InventoryError
+from talops.errors import InventoryError, TalopsError
 from talops.site.site import ClosedSite
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ async def open_site(closed: ClosedSite, emit: Emit, nodes: re.Pattern[str] | Non
     from talops.site.site import Site
 
     root = closed.root
+    _require_match(closed.cluster, nodes)
     kubeconfig = _kubeconfig(closed)
     for file in (kubeconfig, root / TALOSCONFIG):
         sweep(file)
@@ -120,6 +121,16 @@ async def open_site(closed: ClosedSite, emit: Emit, nodes: re.Pattern[str] | Non
         kubeconfig=kubeconfig,
         nodes=nodes or re.compile(""),
     )
+
+
+def _require_match(cluster: Cluster, nodes: re.Pattern[str] | None) -> None:
+    """A mistyped name must not look like a cluster without changes."""
+    if nodes and not any(nodes.search(name) for name in cluster.node_names):
+        raise TalopsError(
+            f"--nodes {nodes.pattern} matches none of the nodes",
+            where="nodes.yaml",
+            hint=f"existing nodes: {', '.join(cluster.node_names)}",
+        )
 
 
 async def with_credentials(closed: ClosedSite, emit: Emit) -> ClosedSite:

@@ -62,9 +62,7 @@ def up(
         lambda record: workflow.up(site, record, allowed, said, how),
         manner,
         Consent("talops up --yes", manner.yes),
-        afterwards(
-            "talops up", f"kubectl --kubeconfig {site.kubeconfig} get nodes", "talops verify"
-        ),
+        _after_up(site),
         selection,
     )
 
@@ -173,6 +171,17 @@ def split(site: Site, manner: Manner = ASKING, *, rotate: bool = False) -> Run:
 def afterwards(command: str, *then: str) -> Callable[[RunResult], list[str]]:
     """The next commands: the same one until it succeeds, then those that follow it."""
     return lambda result: [command, "talops runs log"] if result.exit_code else [*then]
+
+
+def _after_up(site: Site) -> Callable[[RunResult], list[str]]:
+    """A run that ended before the stage `kubeconfig` is continued by `up`."""
+    look = f"kubectl --kubeconfig {site.kubeconfig} get nodes"
+
+    def following(result: RunResult) -> list[str]:
+        then = [look, "talops verify"] if site.kubeconfig.is_file() else ["talops up"]
+        return afterwards("talops up", *then)(result)
+
+    return following
 
 
 def _run(

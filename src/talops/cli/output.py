@@ -22,7 +22,8 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     # A pipe does not have a width: its reader needs whole values.
     width = None if stream.isatty() else PIPE_WIDTH
-    return Console(stderr=stderr, highlight=False, width=width)
+    # Values may look like markup, or like emoji: `BC:24:11:AB:AE:CE`.
+    return Console(stderr=stderr, highlight=False, width=width, markup=False, emoji=False)
 
 
 def print_json(value: Any) -> None:

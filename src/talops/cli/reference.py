@@ -11,7 +11,8 @@ INTRODUCTION = """\
 # The command line
 
 Results go to stdout, progress to stderr; every reading command supports `-o json`. Every flag can also be set as
-`TALOPS_<FLAG>`. `-C DIR` works before and after the command.
+`TALOPS_<FLAG>`; `--nodes` of `talops talos` as `TALOPS_TALOS_NODES`, of `talops lab` as `TALOPS_LAB_NODES`, because they name other things
+than `--nodes` of `talops up`. `-C DIR` works before and after the command.
 
 | exit code | meaning |
 | --- | --- |

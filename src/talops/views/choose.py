@@ -33,5 +33,5 @@ def open_view(*, json: bool, out: TextIO, err: TextIO) -> Iterator[View]:
 
         from talops.views.live import LiveView
 
-        with LiveView(Console(file=err, highlight=False)) as view:
+        with LiveView(Console(file=err, highlight=False, markup=False, emoji=False)) as view:
             yield view

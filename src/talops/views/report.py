@@ -15,8 +15,10 @@ from talops.events import (
     WaitProgress,
 )
 from talops.pipeline.history import read_events
+from talops.pipeline.result import RunStatus, StageStatus
 from talops.views.board import Board
 from talops.views.lines import EventText
+from talops.views.timeline import Mark, Span, marks, spans
 from talops.views.words import duration, headline
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from talops.pipeline.history import PastRun
 
 Timed = tuple[str, "Event"]
+BAD = {StageStatus.FAILED, StageStatus.INTERRUPTED, "killed"}
+GOOD = {StageStatus.UNCHANGED, StageStatus.CHANGED, RunStatus.DONE}
+NOWHERE = Span(0, 0, "")
 
 
 @dataclass(frozen=True)
@@ -36,10 +41,11 @@ class Page:
 
     title: str
     verdict: str
-    bad: bool
+    tone: str
     facts: dict[str, str]
     error: dict[str, str | None] | None
     stages: list[dict[str, Any]]
+    axis: list[Mark]
     changes: list[dict[str, str]]
     nodes: list[NodeStatus]
     notes: list[Note]
@@ -62,12 +68,13 @@ def page_of(run: PastRun, events: list[Timed]) -> Page:
     return Page(
         title=headline(board.started) if board.started else f"talops {run.info.command}",
         verdict=run.status,
-        bad=run.status in {"failed", "interrupted", "killed"},
+        tone=_tone(run.status),
         facts=_facts(run),
         error=run.error,
-        stages=_stages(run),
+        stages=_stages(run, spans(events)),
+        axis=marks(events),
         changes=_changes(event for _, event in events),
-        nodes=list(board.nodes.values()),
+        nodes=sorted(board.nodes.values(), key=lambda node: node.node),
         notes=[event for _, event in events if isinstance(event, Note)],
         waits=_waits(event for _, event in events),
         artifacts=[event.path for _, event in events if isinstance(event, Artifact)],
@@ -86,15 +93,20 @@ def _facts(run: PastRun) -> dict[str, str]:
     return facts | {name: f"sha256:{digest[:16]}" for name, digest in info.inventory.items()}
 
 
-def _stages(run: PastRun) -> list[dict[str, Any]]:
-    longest = max((stage.seconds for stage in run.stages), default=0.0) or 1.0
+def _tone(status: str) -> str:
+    """The colour of a result: what did not happen is neither good nor bad."""
+    return "bad" if status in BAD else "good" if status in GOOD else "soft"
+
+
+def _stages(run: PastRun, known: dict[str, Span]) -> list[dict[str, Any]]:
     return [
         {
             "name": stage.stage,
             "status": str(stage.status),
+            "tone": _tone(stage.status),
             "reason": stage.reason,
-            "took": duration(stage.seconds),
-            "width": round(100 * stage.seconds / longest),
+            "took": duration(stage.seconds) if stage.stage in known else "-",
+            "span": known.get(stage.stage, NOWHERE),
             "changes": stage.changes,
         }
         for stage in run.stages

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from talops.cli.infra.own_options import OwnFirst
 from talops.cli.options import Directory, Format, Output
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def command(
         call.__doc__ = function.__doc__
         call.__signature__ = _signature(function, common)  # type: ignore[attr-defined]  # typer reads it
         settings = {"allow_extra_args": True} if extra else {}
-        app.command(name or function.__name__, context_settings=settings)(call)
+        kind = OwnFirst if extra else None
+        app.command(name or function.__name__, cls=kind, context_settings=settings)(call)
         return function
 
     return register

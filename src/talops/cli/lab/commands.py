@@ -65,7 +65,8 @@ Hosts = Annotated[
     list[str] | None, typer.Option("--host", help="Name of a standalone Proxmox host; repeatable.")
 ]
 Nodes = Annotated[
-    str | None, typer.Option("--nodes", help="Nodes of a Proxmox cluster: a,b,c; repeatable.")
+    str | None,
+    typer.Option("--nodes", help="Nodes of a Proxmox cluster: a,b,c.", envvar="TALOPS_LAB_NODES"),
 ]
 Nas = Annotated[
     str | None,

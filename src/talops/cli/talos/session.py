@@ -75,7 +75,12 @@ def _options(
     context: Annotated[str | None, typer.Option(help="Context of the talosconfig.")] = None,
     nodes: Annotated[
         list[str] | None,
-        typer.Option("--nodes", "-n", help="Nodes to run on (default: those of the context)."),
+        typer.Option(
+            "--nodes",
+            "-n",
+            help="Nodes to run on (default: those of the context).",
+            envvar="TALOPS_TALOS_NODES",
+        ),
     ] = None,
     endpoints: Annotated[
         list[str] | None,
