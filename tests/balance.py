@@ -1,4 +1,4 @@
-"""The order of the tests: long ones first and spread over the workers, so that none ends alone.
+"""The order of the tests: long ones first, spread over the workers, so that no long one ends alone.
 
 `--dist=worksteal` gives each worker one stretch of the list and lets idle workers take the end of
 another's stretch. `durations.json` knows which tests take long; it decides nothing but the order.

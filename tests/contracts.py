@@ -208,7 +208,7 @@ def effects(stage: Source) -> list[str]:
 
 
 def members_read(module: ast.Module) -> set[str]:
-    """Attributes of what is called a stage; getattr and its like count as one nobody declares."""
+    """Attributes of what is called a stage; getattr and its like count as undeclared."""
     found = set()
     for node in ast.walk(module):
         if isinstance(node, ast.Attribute):

@@ -1,8 +1,8 @@
 """Kill a process with SIGKILL right before its n-th step, and look everywhere for secrets.
 
 A step is anything that changes the world outside: a file opened for writing, linked, renamed or
-removed, a directory made, a program started. The interpreter's own audit hook counts them, so none
-can be forgotten, and the process that dies is the real one.
+removed, a directory made, a program started. The interpreter's own audit hook counts them, so that
+all are counted, and the process that dies is the real one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def hook(event, args):
         step()
 sys.addaudithook(hook)
 """
-# After everything: how many steps there were, for whoever wants to die at each of them.
+# After everything: how many steps there were, for tests that kill at each of them.
 FAREWELL = """
 total = count
 with open(counter, "w") as file:
@@ -136,5 +136,5 @@ def _processes() -> Iterator[bytes]:
         for name in ("cmdline", "environ"):
             try:
                 yield (folder / name).read_bytes()
-            except OSError:  # it has ended, or belongs to somebody else
+            except OSError:  # it has ended, or belongs to another user
                 continue

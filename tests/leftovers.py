@@ -22,7 +22,7 @@ class Leftover:
 
 
 def leftovers(*places: Path) -> Iterator[Leftover]:
-    """A file or folder that goes while we look is none that was left: it is passed over."""
+    """A file or folder that is removed meanwhile was not left behind: it is skipped."""
     for place in places:
         for folder, _, names in os.walk(place):
             for path in (Path(folder, name) for name in names):

@@ -18,7 +18,7 @@ SYSTEM = frozenset((
 # fmt: on
 # Members of these modules are the environment and the file system.
 PLATFORM = frozenset(["os", "sys", "platform"])
-# What types of a platform are no access to it.
+# Members of a platform that do not access it.
 HARMLESS = frozenset(["PathLike", "fspath", "sep", "stdlib_module_names", "maxsize"])
 # Methods of a path that look at the disk or change it.
 # fmt: off

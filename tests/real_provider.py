@@ -49,7 +49,7 @@ def installed(layer: Path) -> Path:
 
 @contextlib.asynccontextmanager
 async def attached(layer: Path, environment: Mapping[str, str]) -> AsyncIterator[str]:
-    """The provider of an initialised layer as a server that is there already, for
+    """The provider of an initialised layer as a server that runs already, for
     TF_REATTACH_PROVIDERS: most of a short run of OpenTofu is starting its provider, three times per
     plan. It reads `environment` once: one server per lab.
     """

@@ -49,7 +49,7 @@ def test_stretches_add_up() -> None:
 
 
 def test_durations_are_of_tests_that_exist() -> None:
-    """A renamed test would begin late without anybody noticing."""
+    """A renamed test would begin late unnoticed."""
     for name in json.loads(FILE.read_text(encoding="utf-8")):
         file, _, function = name.partition("::")
         assert f"def {function}(" in (ROOT / file).read_text(encoding="utf-8"), name

@@ -103,7 +103,7 @@ def test_contributing_names_what_exists() -> None:
 
 
 def test_contributing_gives_a_reason_for_every_dependency() -> None:
-    """The table has what pyproject.toml has, and nothing that is gone."""
+    """The table has what pyproject.toml has, and nothing else."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([^|]+) \|", page.partition("## Dependencies")[2], re.MULTILINE)
     words = {word.lower() for row in rows[2:] for word in re.findall(r"[\w.-]+", row)}

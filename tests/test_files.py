@@ -27,8 +27,8 @@ PLAIN, GUARDED = ["plain", "first", "second"], ["guarded", "first", "second"]
 
 
 def test_killed_at_every_step(tmp_path: Path) -> None:
-    """A new file is whole or not there; beside an old one a private copy may stay, if killed
-    between its last two steps, until somebody sweeps.
+    """A new file is whole or missing; beside an old one a private copy may stay, if killed
+    between its last two steps, until the next sweep.
     """
     whole = place(tmp_path, 0)
     assert whole.run(PLAIN) == 0
@@ -65,7 +65,7 @@ async def test_a_guarded_file_has_no_double(tmp_path: Path) -> None:
 
 
 def test_only_the_dead_are_swept(tmp_path: Path) -> None:
-    """A write that is under way, and files of other names, stay."""
+    """A write in progress, and files of other names, stay."""
     alive = [f".key.{os.getpid()}-0123abcd", ".key.backup", ".other.1-0123abcd", "key"]
     dead = f".key.{2**22 + 1}-0123abcd"  # above what Linux gives to any process
     for name in [*alive, dead]:

@@ -49,7 +49,7 @@ def test_documents_keep_their_places() -> None:
 
 @pytest.mark.parametrize("text", ["a: 1\na: 2\n", "a: [1\n", "{a: 1}: 2\n", "a: !!python/x 1\n"])
 def test_what_is_wrong_is_worded_by_the_thorough_one(text: str) -> None:
-    """One place for the words, whoever met the mistake first."""
+    """One place for the words, whatever client met the mistake first."""
     with pytest.raises(YAMLError) as theirs:
         thorough(text)
     with pytest.raises(YAMLError) as ours:

@@ -160,7 +160,7 @@ def odd_names(source: str) -> set[str]:
 
 
 def test_names_are_plain() -> None:
-    """A reader of the code is a reader, too; the lab has the user `nobody` of Unix as a text."""
+    """A reader of the code is a reader, too; the lab names the unprivileged user of Unix."""
     found = {path: odd_names(path.read_text("utf-8")) for path in sources() if path.suffix == ".py"}
     assert {str(path): names for path, names in found.items() if names} == {}
 

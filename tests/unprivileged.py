@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 @contextlib.contextmanager
@@ -21,7 +21,7 @@ def unprivileged() -> Iterator[None]:
     if os.geteuid() != 0:
         yield
         return
-    os.seteuid(NOBODY)
+    os.seteuid(UNPRIVILEGED)
     try:
         yield
     finally:
@@ -30,7 +30,7 @@ def unprivileged() -> Iterator[None]:
 
 @pytest.fixture
 def open_directory() -> Iterator[Path]:
-    """A directory that everybody can enter; pytest's own are closed to others."""
+    """A directory that every user can enter; pytest's own are closed to others."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)

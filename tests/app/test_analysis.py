@@ -59,7 +59,7 @@ def test_without_a_vip_the_api_goes_with_its_address(example: Example) -> None:
 
 
 def test_gpus_and_cores(example: Example) -> None:
-    """Capacity that goes with a node; control planes take no workloads beside workers."""
+    """Capacity that is lost with a node; control planes take no workloads beside workers."""
     found = {loss.name: loss for loss in analyze(example("gpu")).losses}
     assert (found["gpu-w-1"].gpus_lost, found["gpu-w-1"].gpus_all) == (1, 2)
     assert found["gpu-w-1"].cores_lost == 12

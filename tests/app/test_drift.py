@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_files(change: Change, actual: str, safe: bool) -> None:
-    """What somebody wrote by hand is never overwritten by --fix."""
+    """What a user wrote by hand is never overwritten by --fix."""
     found = files.difference(change)
     assert (found.actual, found.safe) == (actual, safe)
     assert ("--force" in found.command) != safe
@@ -108,7 +108,7 @@ def test_layers_behind_others_are_not_hidden() -> None:
     assert proxmox.whole(facts) == {"01": first, "02": second}
 
 
-def test_disks_that_nobody_here_made(example: Example) -> None:
+def test_disks_that_talops_did_not_create(example: Example) -> None:
     """A difference, unless the CSI plugin puts such disks there."""
     dev = example("dev")
     disks = {dev.nodes[0].name: frozenset({"scsi0", "scsi3"})}

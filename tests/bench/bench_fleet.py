@@ -1,4 +1,4 @@
-"""Nodes configured side by side: time and memory of `talops up`, from maintenance to configured."""
+"""Nodes configured in parallel: time and memory of `talops up`, from maintenance to configured."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Calls to a Talos node: how long one takes, and what many at once gain.
 
 Plain medians of all rounds. Node, client and the way between them are processes of their own, so
-that none waits for another's Python. Without a way the gain is limited by work that many calls do
-not share: framing and header compression of each call, on both sides. The bound is the same there.
+that the Python of one does not delay another. Without a way the gain is limited by work that many
+calls do not share: framing and header compression of each call, on both sides. The bound is the
+same there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`talops up` beside what it drives: one tofu apply, one tofu plan, and the nodes' boot times.
 
-The lab boots its nodes with lifelike times (`timing` 1). What a node on the way from nothing to
-Ready must sleep at least is the sum of the simulated times on that way; tofu's own apply is run
-by hand on the same files, in the same lab, after talops has taken its VMs away again.
+The lab boots its nodes with lifelike times (`timing` 1). The least that a node sleeps between
+nothing and Ready is the sum of the simulated times; tofu's own apply is run by hand on the same
+files, in the same lab, after talops has removed its VMs.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _paragraph(name: str, answer: Answer) -> str:
 
 
 def _documents(out: str) -> Iterator[tuple[str, str]]:
-    """Of one document, or of the lines of a stream: events are told apart by their kind."""
+    """Of one document, or of the lines of a stream: events are distinguished by their kind."""
     if not out.strip():
         return
     try:

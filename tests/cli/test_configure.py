@@ -53,7 +53,7 @@ def test_hand_edit_is_refused_with_a_diff(talops: Talops, dev: Path) -> None:
 
 
 def test_removed_input_removes_its_files(talops: Talops, dev: Path) -> None:
-    """A layer that nobody asks for any more goes."""
+    """A layer that the inventory does not contain any more is removed."""
     cluster = dev / "cluster.yaml"
     text = cluster.read_text("utf-8")
     cluster.write_text(text + "legacy:\n  - name: old\n", encoding="utf-8")

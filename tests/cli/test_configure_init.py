@@ -1,4 +1,4 @@
-"""What `talops configure` does once credentials, or a passphrase, are at hand."""
+"""What `talops configure` does once credentials, or a passphrase, are available."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def offline(programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The provider without its registry, and a token that nobody will ask for."""
+    """The provider without its registry, and a token that no server asks for."""
     settings = settings_file(programs.mirror, tmp_path)
     monkeypatch.setenv("TF_CLI_CONFIG_FILE", str(settings))
     monkeypatch.setenv("PROXMOX_VE_API_TOKEN", "a@pve!b=00000000-0000-0000-0000-000000000000")
@@ -64,7 +64,7 @@ def test_a_provider_that_went_away_is_installed_again(
 def test_no_init_skips_it(
     talops: Talops, dev: Path, offline: None, tool: Callable[[str], Path]
 ) -> None:
-    """For those who only want the files."""
+    """For users who need only the files."""
     assert talops("configure", "--no-init", "-C", dev).code == 0
     assert not (dev / "infrastructure/02-platforms/dev/.terraform").exists()
 

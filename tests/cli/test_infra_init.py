@@ -25,7 +25,7 @@ VERSION = catalog()[PROVIDER].version
 def layer(talops: Talops, dev: Path, programs: Programs, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A rendered layer on a machine that reaches no registry."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(default_cache(os.environ).parent))
-    monkeypatch.setenv("HOME", str(dev / "home"))  # no settings of whoever runs the tests
+    monkeypatch.setenv("HOME", str(dev / "home"))  # without the settings of the user
     for name in ("TF_CLI_CONFIG_FILE", "TALOPS_PROVIDER_MIRROR", "PROXMOX_VE_API_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")

@@ -103,7 +103,7 @@ def test_a_wrong_name_is_explained(
 
 
 def test_no_runs_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty directory is no error to list, and a clear one to show."""
+    """Listing an empty directory works; showing a run of it is a clear error."""
     assert talops(["runs", "list", "-C", str(tmp_path)]) == 0
     assert talops(["runs", "show", "-C", str(tmp_path)]) == 1
     assert "there are no runs yet" in capsys.readouterr().err

@@ -138,7 +138,7 @@ def test_no_key_is_found_out(root: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_state_commands_read_their_password_from_the_encrypted_file(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A server that is down is an error in words; the encrypted password was read on the way."""
+    """A server that is down is a plain error; the encrypted password was read before."""
     example = EXAMPLES / "single"
     state = 'state: {type: http, url: "https://127.0.0.1:1/home"}\n'
     (root / "cluster.yaml").write_text((example / "cluster.yaml").read_text() + state)

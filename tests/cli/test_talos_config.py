@@ -243,7 +243,7 @@ def test_no_secrets_yet(talops: Talops, dev: Path) -> None:
 
 
 def test_two_secret_files_are_never_guessed_between(talops: Talops, ready: Path) -> None:
-    """With an encrypted and a plain file there, somebody has to decide."""
+    """With both an encrypted and a plain file, the user has to decide."""
     (ready / "talos" / "talsecret.sops.yaml").write_text("a: b\n", encoding="utf-8")
     assert "both" in talops("talos", "gen-config", "-C", ready).err
 

@@ -1,4 +1,4 @@
-"""Help speaks of what a flag takes, never of Python's types."""
+"""Help names what a flag takes, never Python's types."""
 
 from __future__ import annotations
 

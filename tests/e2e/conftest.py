@@ -98,7 +98,7 @@ class Lab:
         await vault.write({name: Secret(text) for name, text in more.items()})
 
     async def proxmox(self, method: str, path: str, **data: str) -> Any:
-        """What somebody does behind talops' back."""
+        """What a user does without talops."""
         trust = ssl.create_default_context(cafile=self.details["ca_file"])
         base = f"{self.details['proxmox']['hosts'][0]['endpoint']}api2/json/"
         headers = {"Authorization": f"PVEAPIToken={self.details['proxmox']['api_token']}"}

@@ -33,12 +33,12 @@ MARK = "E2E_MARK"
 SECONDS = 0.05
 # A child has its parent's arguments until it has become what it will be.
 LOOKS = 4
-# Of what is kept encrypted, these may be seen by anybody.
+# Of what is kept encrypted, these may be seen by every user.
 NO_SECRETS = ("_id", "_username")
 TOFU = {"tofu", "terraform"}
 # Of what /proc/<pid>/stat says after the name.
 PARENT, STARTED = 1, 19
-# A number is given out again once its process is gone; together with its start it is not.
+# A number is used again once its process has ended; together with its start it is unique.
 Identity = tuple[int, bytes]
 
 
@@ -54,7 +54,7 @@ class Process:
 
 
 class Watcher(threading.Thread):
-    """Looks at all that carry the mark, also if their parent is gone, and at their children."""
+    """Looks at all that carry the mark, also if their parent has ended, and at their children."""
 
     def __init__(self, mark: str) -> None:
         super().__init__(name="watcher", daemon=True)

@@ -24,7 +24,7 @@ def remote_states(
 ) -> Iterator[tuple[RestartingServer, str]]:
     """The server and the address of the project in it; the lab's own CA vouches for it.
 
-    With a password only the user `USER` is let in.
+    With a password only the user `USER` is accepted.
     """
     chain = str(lab.world.authority.issue("states", ["127.0.0.1"]))
     store = StoreAddress(Secret(f"sqlite:{folder / 'states'}"))

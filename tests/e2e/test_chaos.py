@@ -82,7 +82,7 @@ class Round:
     node: tuple[str, str] | None
     kill_after: int | None
     restart_states_after: int | None
-    healed_after: float  # seconds: somebody looks after the nodes
+    healed_after: float  # seconds: an operator repairs the nodes
 
 
 def draw(dice: random.Random) -> list[Round]:
@@ -161,7 +161,7 @@ async def _up_in_trouble(
 
 
 async def _heal(lab: Lab, each: Round) -> None:
-    """Trouble of nodes passes after a while, as it does when somebody looks after them."""
+    """Faults of nodes end after a while, as they do when an operator repairs them."""
     await asyncio.sleep(each.healed_after)
     if each.node:
         _nodes(lab).clear(each.node[0])

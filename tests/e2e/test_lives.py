@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 MakeLab = Callable[..., contextlib.AbstractAsyncContextManager[Any]]
 FIRST_UPS = 50
 OLDER, NEWER = "v1.13.9", "v1.14.1"
-# Discovery switched off, in the shape of the contract that goes with the version.
+# Discovery switched off, in the shape of the contract of the version.
 OFF = {
     OLDER: "{cluster: {discovery: {enabled: false}}}",
     NEWER: "{apiVersion: v1alpha1, kind: DiscoveryServiceConfig, name: default, $patch: delete}",

@@ -43,7 +43,7 @@ async def test_lost_and_found(make_lab: MakeLab, tmp_path: Path) -> None:
 
 
 async def _one_run_at_a_time(lab: Any, elsewhere: Path) -> None:
-    """A second machine is told who runs; after a kill -9 only the first one goes on by itself."""
+    """A second machine learns who runs; after a kill -9 only the first one continues."""
     shutil.copytree(lab.root, elsewhere)
     second = Lab(lab.world, elsewhere, lab.environment)
     process = await lab.start("up", "--yes", "-o", "json")
@@ -101,7 +101,7 @@ async def _remember(lab: Any) -> None:
 
 
 async def _lost_state(lab: Any, states: str) -> None:
-    """The VM that exists is noted down again and left alone; the reset one is made anew."""
+    """The VM that exists is imported and not changed; the reset one is created again."""
     trust = ssl.create_default_context(cafile=lab.details["ca_file"])
     async with httpx.AsyncClient(verify=trust) as client:
         gone = await client.delete(f"{states}/02-platforms-e2e")
@@ -128,7 +128,7 @@ async def _rebuilt_proxmox(lab: Any) -> None:
 
 
 async def _dead_nodes(lab: Any) -> None:
-    """Nobody answers: by force the VMs go all the same, and the state's entry is listed."""
+    """No node answers: --force destroys the VMs anyway, and lists the entry of the state."""
     for vm_id in (111, 121):
         await lab.proxmox("POST", f"nodes/pve/qemu/{vm_id}/status/stop")
     gone = await _fine(lab, "down", "--yes", "--cluster", "e2e", "--force", "--keep-state")

@@ -1,4 +1,4 @@
-"""Nothing is installed that nobody has compared."""
+"""Only what was compared is installed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_entry_is_whole(name: str) -> None:
 
 
 def test_every_version_has_a_renovate_comment() -> None:
-    """So that somebody proposes the next one."""
+    """So that a maintainer proposes the next one."""
     text = files("talops.gitops").joinpath("catalog.toml").read_text()
     assert text.count("# renovate: datasource=") == len(names())
 

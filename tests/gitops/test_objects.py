@@ -53,7 +53,7 @@ def test_what_an_inventory_asks_for(tmp_path: Path, more: str, names: list[str])
     ],
 )
 def test_gpus_bring_nvidias_operator(tmp_path: Path, more: str, names: list[str]) -> None:
-    """On by itself where GPUs are."""
+    """Enabled automatically where GPUs are."""
     found = wanted(cluster(tmp_path, more, nodes=GPU), {})
     assert [a.name for a in found] == names
 
@@ -226,5 +226,5 @@ def test_how_a_repository_is_read(
 
 def test_the_planted_key_is_the_identity_alone() -> None:
     """No comment with a date in it: the same key gives the same Secret."""
-    planted = flux.age_secret(Secret("AGE-SECRET-KEY-1X"))
-    assert base64.b64decode(planted["data"]["age.agekey"]) == b"AGE-SECRET-KEY-1X\n"
+    created = flux.age_secret(Secret("AGE-SECRET-KEY-1X"))
+    assert base64.b64decode(created["data"]["age.agekey"]) == b"AGE-SECRET-KEY-1X\n"

@@ -38,7 +38,7 @@ def test_whose_it_is(obj: dict[str, Any], kept: bool) -> None:
 
 
 def test_letting_go_changes_no_value() -> None:
-    """Only the list of owners, and only if nobody changed the object meanwhile."""
+    """Only the list of owners, and only if the object did not change meanwhile."""
     obj = live(OURS, ("kustomize-controller", "Apply", ""))
     assert still_claimed(obj)
     patch = released(obj)

@@ -47,7 +47,7 @@ def test_unreadable_file(inventory: Path) -> None:
 
 
 def test_forbidden_file(open_directory: Path) -> None:
-    """No permission is told apart from no file."""
+    """A missing permission is distinguished from a missing file."""
     (open_directory / "nodes.yaml").write_text(NODES, encoding="utf-8")
     (open_directory / "nodes.yaml").chmod(0)
     with unprivileged():
@@ -99,7 +99,7 @@ def test_link_out_of_the_tree(inventory: Path, tmp_path_factory: pytest.TempPath
 
 
 def test_link_inside_the_tree_is_fine(inventory: Path) -> None:
-    """Sharing a file between two names is nobody's business."""
+    """A file may be shared between two names."""
     (inventory / "nodes.yaml").rename(inventory / "real.yaml")
     (inventory / "nodes.yaml").symlink_to("real.yaml")
     assert not any("link" in problem for problem in problems_of(inventory))

@@ -113,12 +113,12 @@ async def test_a_watch_sees_what_happens_after(kubeconfig: Kubeconfig) -> None:
 
 
 async def test_the_version_and_who_may_ask(kubeconfig: Kubeconfig) -> None:
-    """Without a certificate one is nobody; with another CA the server is not trusted."""
+    """Without a certificate a client is anonymous; with another CA the server is not trusted."""
     async with KubeClient(kubeconfig) as client:
         assert (await client.version()).startswith("v1.")
         assert await client.failing_checks() == []
-    nobody = replace(kubeconfig, certificate=None, key=None)
-    async with KubeClient(nobody) as client:
+    anonymous = replace(kubeconfig, certificate=None, key=None)
+    async with KubeClient(anonymous) as client:
         with pytest.raises(DeniedError):
             await client.list_all("v1", "Secret")
     async with KubeClient(replace(kubeconfig, ca=None)) as client:

@@ -122,7 +122,7 @@ async def test_lists_are_read_to_their_end() -> None:
 
 
 async def test_a_watch_that_starts_too_far_back_says_so() -> None:
-    """The caller lists again; other errors of a stream are no silence either."""
+    """The caller lists again; other errors of a stream are not ignored either."""
     for code, error in ((410, ConflictError), (500, UnreachableError)):
         line = json.dumps({"type": "ERROR", "object": {"code": code, "message": "old"}})
         async with client(lambda _, line=line: httpx.Response(200, text=line + "\n")) as kube:  # type: ignore[misc]  # binds the loop's value
@@ -270,7 +270,7 @@ async def test_a_drain_names_every_pod_that_stays() -> None:
 
 
 async def test_a_refused_drain_touches_nothing() -> None:
-    """A pod that nobody would start again stops the drain before the node is cordoned."""
+    """A pod without a controller stops the drain before the node is cordoned."""
     methods: list[str] = []
 
     def serve(request: httpx.Request) -> httpx.Response:

@@ -81,7 +81,7 @@ def test_absent_is_none_and_damaged_is_an_error(tmp_path: Path) -> None:
 
 
 def test_entry_of_another_make_is_replaced(tmp_path: Path, given: str) -> None:
-    """A token-based entry under our name is none that we can judge."""
+    """A token-based entry under our name cannot be judged."""
     path = tmp_path / "kubeconfig"
     path.write_text(OTHER.replace("work", "home"), encoding="utf-8")
     assert kubeconfig_file.entry(path, "home") is None

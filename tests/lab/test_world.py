@@ -1,4 +1,4 @@
-"""Labs: side by side, stopped and started, reset, and from the command line."""
+"""Labs: in parallel, stopped and started, reset, and from the command line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-async def test_labs_run_side_by_side(tmp_path: Path) -> None:
+async def test_labs_run_in_parallel(tmp_path: Path) -> None:
     """Each has its own network, secrets and VMs."""
     async with running(tmp_path / "a") as one, running(tmp_path / "b") as two:
         assert one.world.network != two.world.network
@@ -127,7 +127,7 @@ def test_secrets_are_private(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["{", '{"proxmox": 1}', '{"colour": "red"}'])
 def test_wrong_specs(tmp_path: Path, text: str) -> None:
-    """A spec that is none is refused with its file."""
+    """An invalid spec is refused with its file."""
     path = tmp_path / "spec.json"
     path.write_text(text)
     with pytest.raises(TalopsError) as refused:

@@ -110,7 +110,7 @@ def test_import_from_documents(bundle: Bundle) -> None:
 
 
 def test_import_names_what_the_documents_lack(bundle: Bundle) -> None:
-    """A document that was taken away is missed by the name of what it held."""
+    """A document that was removed is reported by the name of its content."""
     documents = machine_config(bundle, control_plane=True, contract=Contract.V1_14)
     left = [d for d in documents if d.get("kind") != "KubeAggregatorCAConfig"]
     with pytest.raises(TalopsError, match=r"cluster\.aggregatorCA\.crt"):
@@ -185,7 +185,7 @@ def test_foreign_key_is_refused(bundle: Bundle) -> None:
     ],
 )
 def test_unusable_files(text: str, message: str) -> None:
-    """Files that are no bundle are refused with a reason."""
+    """Files that are not a bundle are refused with a reason."""
     with pytest.raises(TalopsError, match=message):
         bundles.from_yaml(text, where="secrets.yaml")
 

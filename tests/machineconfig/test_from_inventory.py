@@ -186,7 +186,7 @@ def test_a_bad_patch_file_is_named(tmp_path: Path) -> None:
 
 
 def test_every_node_with_a_problem_is_named(tmp_path: Path, bundle: Bundle) -> None:
-    """Patches that break a config are found before anybody applies it."""
+    """Patches that break a config are found before it is applied."""
     more = "patches: [{machine: {install: {extraKernelArgs: [quiet]}}}]\n"
     second = "  - {name: w-1, address: 10.20.0.21, controller: false}\n"
     found = cluster(tmp_path, more, second)

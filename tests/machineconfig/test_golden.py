@@ -1,6 +1,6 @@
 """Every example inventory gives the expected configs, for contract 1.14 and for the one before.
 
-`GOLDEN=write pytest tests/machineconfig/test_golden.py` writes the expectations anew; look at the
+`GOLDEN=write pytest tests/machineconfig/test_golden.py` updates the expectations; look at the
 difference before you commit it.
 """
 

@@ -134,7 +134,7 @@ def test_a_new_document_on_the_old_shape(bundle: Bundle) -> None:
 
 
 def test_giving_a_document_up_for_the_field(bundle: Bundle) -> None:
-    """Whoever deletes the document may use the field, as with Talos itself."""
+    """A patch that deletes the document may use the field, as with Talos itself."""
     patch = """\
 apiVersion: v1alpha1
 kind: KubeletConfig

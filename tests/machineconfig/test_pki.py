@@ -145,7 +145,7 @@ def test_pem_headers_both_ways() -> None:
 
 @pytest.mark.parametrize("broken", ["%%%", "bm90IGEgcGVt", ""])
 def test_broken_pem_is_refused_without_showing_it(broken: str) -> None:
-    """What is no key is said to be none, in words that do not quote it."""
+    """What is not a key is rejected with an error that does not quote it."""
     with pytest.raises(TalopsError) as caught:
         pem.key_from_pem(pem.from_one_line(broken))
     assert broken == "" or broken not in str(caught.value)

@@ -82,6 +82,6 @@ def test_the_inventory_writes_the_same(extensions: tuple[str, ...]) -> None:
     ],
 )
 def test_unknown_fields_are_refused(data: dict[str, Any]) -> None:
-    """The factory refuses what it does not know; so do we, before anybody asks it."""
+    """The factory refuses what it does not know; so do we, before it is asked."""
     with pytest.raises(TalopsError):
         canonical(data, where="schematic.yaml")

@@ -27,7 +27,7 @@ class UnsafeError(Exception):
 
 @dataclass
 class Simulation:
-    """`nodes` is what exists, by name; `stale` are members whose machine is gone."""
+    """`nodes` is what exists, by name; `stale` are members without a machine."""
 
     nodes: dict[str, Machine]
     members: set[str]

@@ -119,7 +119,7 @@ def test_no_order_passes_through_an_unsafe_state(number: int) -> None:
 def follow_the_hints(
     before: list[Machine], after: list[Machine], world: World, plan: NodePlan, depth: int = 0
 ) -> None:
-    """Whoever does what the refusals say arrives, one safe run after the other."""
+    """A user who follows the refusals reaches the goal, one safe run after the other."""
     for spare in range(MOST_RUNS):
         reasons = {refusal.reason for refusal in plan.refusals}
         if not reasons:

@@ -15,7 +15,7 @@ from talops.toolchain.version import Range
 
 MODULE = "github.com/siderolabs/talos/pkg/machinery"
 SOURCES = tuple(sorted((Path(__file__).parent / "program").glob("*.go")))
-# Talos' minor version → the release whose library speaks for it.
+# Talos' minor version → the release whose library stands for it.
 LIBRARIES = {"1.13": "1.13.9", "1.14": "1.14.1"}
 # Versions of dependencies that the module proxy has, where it lacks those the library asks for.
 REPLACED = {

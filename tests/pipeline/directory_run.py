@@ -27,7 +27,7 @@ SECRET = "a-token-that-must-not-be-found"
 
 
 class Files(Stage[set[str], Change]):
-    """Wants files in a directory; the identity in them is drawn once and must never change."""
+    """Creates files in a directory; the identity in them is drawn once and must never change."""
 
     def __init__(self, name: str, root: Path, goals: list[str], needs: str | None) -> None:
         self.name, self.root, self.goals, self.needs = name, root, goals, needs

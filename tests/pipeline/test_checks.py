@@ -53,7 +53,7 @@ async def test_one_check_does_not_stop_another() -> None:
 
 
 def test_a_check_that_found_nothing_proved_nothing() -> None:
-    """No finding is no pass."""
+    """No finding is not a pass."""
     assert CheckResult("x", ()).verdict is Verdict.UNPROVEN
 
 

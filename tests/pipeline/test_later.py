@@ -44,7 +44,7 @@ class Quick(Stage[None, Change]):
 
 @dataclass
 class First(Quick):
-    """Lets a program look; it may speak, and it ends after `others` have looked."""
+    """A program observes; it may print, and it ends after `others` have observed."""
 
     others: asyncio.Event = field(default_factory=asyncio.Event)
     speaks: bool = True
@@ -102,7 +102,7 @@ async def test_a_silent_program_is_not_waited_for(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_a_look_that_ends_lets_the_others_begin() -> None:
-    """A program that is never started holds nobody up."""
+    """A program that is never started delays no stage."""
     told: list[str] = []
     await go(later("a", told), First("b", told, fails=True))
     assert told == ["b looks", "a is loaded", "a looks"]
@@ -121,7 +121,7 @@ async def test_made_once_and_like_the_stage_itself() -> None:
 
 
 async def test_another_stage_than_announced_is_a_bug() -> None:
-    """A record would speak of a stage that never ran."""
+    """A record would name a stage that never ran."""
     stage = Later("a", lambda: Quick("b", []))
     with pytest.raises(AssertionError, match="expected stage a, got b"):
         await stage.observe()

@@ -41,7 +41,7 @@ def mine(folder: Path) -> tuple[Board, Holder, Clock, Lease]:
 
 
 @pytest.mark.parametrize("age", [0.0, 29.0, 31.0, 59.0, 10_000.0])
-async def test_a_lease_that_nobody_took_is_still_held(tmp_path: Path, age: float) -> None:
+async def test_a_lease_that_was_not_taken_is_still_held(tmp_path: Path, age: float) -> None:
     """However long the run was away: a renewal proves it."""
     board, holder, clock, lease = mine(tmp_path)
     clock.now = age

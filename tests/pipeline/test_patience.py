@@ -56,8 +56,8 @@ async def test_the_same_reason_is_said_once() -> None:
     assert len([event for event in events if isinstance(event, StepStarted)]) == 1
 
 
-async def test_whoever_only_looks_does_not_wait() -> None:
-    """A dry run says at once that nobody answers."""
+async def test_a_dry_run_does_not_wait() -> None:
+    """A dry run reports at once that the node does not answer."""
     stage = Rebooting(["refused"] * 2)
     with pytest.raises(UnreachableError, match="apply-config cannot start: refused"):
         await make_plan([stage], {}, lambda _: None, patient=False)

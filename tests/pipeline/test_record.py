@@ -37,7 +37,7 @@ class One(Stage[bool, Change]):
 
 
 async def test_a_run_outlives_its_display(tmp_path: Path) -> None:
-    """A closed pipe is written down; the change is made all the same."""
+    """A closed pipe is written down; the change is applied anyway."""
 
     def closed(event: Event) -> None:
         raise BrokenPipeError(32, "Broken pipe")
@@ -50,7 +50,7 @@ async def test_a_run_outlives_its_display(tmp_path: Path) -> None:
 
 
 async def test_a_run_outlives_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk is said once; the change is made all the same."""
+    """A full disk is said once; the change is applied anyway."""
     shown: list[Event] = []
 
     def full(self: object, event: Event) -> None:
@@ -76,7 +76,7 @@ async def test_a_run_that_cannot_be_built_is_recorded(tmp_path: Path) -> None:
 
 
 async def test_a_second_run_is_refused_and_leaves_no_trace(tmp_path: Path) -> None:
-    """While a run is under way another one gets a conflict, and the list shows one running."""
+    """While a run is in progress, another one gets a conflict, and the list shows one running."""
     seen: list[str] = []
 
     class Nested(One):

@@ -148,7 +148,7 @@ async def test_only_so_many_runs_are_kept(tmp_path: Path) -> None:
 
 
 async def test_a_run_without_result_was_killed(tmp_path: Path) -> None:
-    """Nobody holds the lock and no result was written; a torn last line is left out."""
+    """The lock is free and no result was written; a torn last line is left out."""
     await run(tmp_path)
     past = find_run(tmp_path / ".talops", "last")
     (past.path / "result.json").unlink()

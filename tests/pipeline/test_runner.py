@@ -32,7 +32,7 @@ World = set[str]
 
 @dataclass
 class Fake(Stage[World, Change]):
-    """Wants `goals` in the world; may need something first, be unreachable, or fail."""
+    """Creates `goals` in the world; may need something first, be unreachable, or fail."""
 
     name: str
     world: World
@@ -173,7 +173,7 @@ async def test_the_whole_plan_comes_before_the_first_change() -> None:
     assert (result.status, result.exit_code, world) == (RunStatus.DECLINED, 1, set())
 
 
-async def test_nothing_to_do_asks_nobody_and_looks_once() -> None:
+async def test_nothing_to_do_observes_once_without_a_question() -> None:
     """An unchanged run needs no confirmation and observes each stage a single time."""
 
     async def confirm(plan: Plan) -> bool:
@@ -211,7 +211,7 @@ async def test_a_failed_change_starts_no_further_one() -> None:
     assert result.stages[0].changes == ("create b", "create c")
 
 
-async def test_independent_changes_run_side_by_side() -> None:
+async def test_independent_changes_run_in_parallel() -> None:
     """Up to max_parallel at once, and the one that fails does not tear its neighbours."""
     world: World = set()
     goals = tuple("abcdef")
@@ -264,7 +264,7 @@ async def test_absent_after_its_source_ran_is_an_error() -> None:
 
 @dataclass
 class Looker(Fake):
-    """Its `verify` would only look again."""
+    """Its `verify` would only observe again."""
 
     proven_by_look: bool = True
     verified: int = 0
@@ -284,7 +284,7 @@ class Looker(Fake):
         ({"file"}, ("vm1",), ["observe", "observe"]),
     ],
 )
-async def test_a_look_proves_what_nobody_touched(
+async def test_an_observation_proves_what_was_not_changed(
     world: World, before: tuple[str, ...], steps: list[str]
 ) -> None:
     """Only what was applied has to be looked at again, where looking is all the proof there is."""

@@ -74,7 +74,7 @@ async def test_a_refusal_is_translated(
 
 
 async def test_a_denial_names_the_privilege_and_its_path() -> None:
-    """So that nobody has to guess what to grant."""
+    """So that the user need not guess what to grant."""
     async with answering(403, "Permission check failed (/vms/1, VM.Audit)") as client:
         with pytest.raises(DeniedError) as caught:
             await client.get("version")
@@ -117,7 +117,7 @@ async def test_a_token_logs_in_without_a_call(lab: Lab) -> None:
             await client.ask("POST", "pools", {"poolid": "other"})
 
 
-async def test_a_wrong_password_lets_nobody_in(lab: Lab) -> None:
+async def test_a_wrong_password_is_rejected(lab: Lab) -> None:
     """And the password is not in the message."""
     with pytest.raises(LoginError) as caught:
         async with Client(lab.access(Password("root@pam", Secret("wrong-password")))):

@@ -36,7 +36,7 @@ def test_nothing_is_found_where_nothing_is_missing(wanted: Wanted) -> None:
 
 
 def test_everything_is_said_at_once() -> None:
-    """Nobody wants to mend one thing to be told of the next."""
+    """All problems at once, not one after the other."""
     found = problems(
         TAGGED,
         facts(
@@ -60,7 +60,7 @@ def test_our_own_vms_are_no_collision_and_take_no_new_room() -> None:
 
 @pytest.mark.parametrize("name", ["demo-cp-1", ""])
 def test_a_vm_that_an_earlier_run_began_is_ours(name: str) -> None:
-    """It has no tags and maybe not even its name yet; nobody else's VM passes for it."""
+    """It has no tags and maybe not even its name yet; a VM of another user does not match."""
     begun = replace(P, vms=tuple(replace(vm, begun=True) for vm in P.vms))
     half = replace(OURS, name=name, tags=frozenset(), macs=frozenset(), running=False)
     assert problems(begun, facts(begun, guests=(half,))) == []
@@ -92,7 +92,7 @@ def test_a_vm_without_an_address_collides_with_none() -> None:
 
 
 def test_rights_on_a_pool_are_enough_for_its_vms() -> None:
-    """Whoever may work in the pool needs no rights on all VMs, but for seeing and tagging them."""
+    """A user with rights in the pool needs no rights on all VMs, except to see and tag them."""
     wanted = plan([vm(pool="k8s")])
     held = facts(wanted).permissions
     assert not isinstance(held, Unread)

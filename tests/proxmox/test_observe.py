@@ -1,4 +1,4 @@
-"""Looking at the lab with tokens that may see little, and at one that is not there."""
+"""Looking at the lab with tokens of few rights, and at a lab that does not exist."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def rules(access: Access) -> list[str]:
 
 
 async def test_a_token_without_rules_is_told_that_it_sees_nothing(lab: Lab, root: Client) -> None:
-    """Empty lists are no proof: a VM is there, in the way, and invisible."""
+    """Empty lists prove nothing: a VM that is invisible can still conflict."""
     await tasks.run(root, "POST", "nodes/pve/qemu", {"vmid": 111, "name": "hidden"})
     found = problems(P, await look(lab.access(lab.token()), P))
     assert found[0].rule == "no-privileges"
@@ -45,7 +45,7 @@ async def test_a_token_without_rules_is_told_that_it_sees_nothing(lab: Lab, root
 async def test_a_vm_that_comes_meanwhile_is_not_hidden(
     lab: Lab, root: Client, monkeypatch: pytest.MonkeyPatch, *, lasts: bool
 ) -> None:
-    """A killed run's OpenTofu may still make it, or take it away again, between two questions."""
+    """A killed run's OpenTofu may still create it, or remove it again, between two requests."""
     listed, asked = guests.guests, guests.is_taken
 
     async def before_it_comes(client: Client) -> tuple[Guest, ...]:
@@ -65,13 +65,13 @@ async def test_a_vm_that_comes_meanwhile_is_not_hidden(
     assert await rules(lab.access()) == []
 
 
-async def test_nobody_is_let_in_with_a_revoked_token(lab: Lab) -> None:
+async def test_a_revoked_token_is_rejected(lab: Lab) -> None:
     """One finding, and no flood of others that follow from it."""
     assert await rules(lab.access(Token("ci@pve!gone", Secret("x" * 36)))) == ["api"]
 
 
 async def test_a_proxmox_that_is_not_there(lab: Lab) -> None:
-    """Nobody listens on that port."""
+    """Nothing listens on that port."""
     there = lab.access()
     found = problems(P, await look(replace(there, endpoint="https://127.0.0.1:1"), P))
     assert [each.rule for each in found] == ["api"]
@@ -118,7 +118,7 @@ async def test_our_vm_is_recognised(lab: Lab, root: Client) -> None:
 
 
 async def test_a_host_that_is_down_hides_nothing_else(tmp_path: Path) -> None:
-    """The other host's findings are there all the same."""
+    """The findings of the other host are complete."""
     spec = LabSpec(proxmox=(cluster("pve", ["pve", "pve2"]),))
     wanted = plan(
         [vm(bridge="vmbr9"), vm("demo-w-1", host="pve2", vm_id=121, mac="M", address="A")]

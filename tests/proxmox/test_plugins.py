@@ -226,7 +226,7 @@ def test_the_whole_pool_is_said_to_be_open() -> None:
 
 
 async def test_prepare_repeats_itself(lab: Lab, root: Client) -> None:
-    """With the values at hand nothing is left; a lost one is replaced on request only."""
+    """With known values nothing is left; a lost one is replaced on request only."""
     await a_node(root)
     await prepared(root, POOLED)
     ids = frozenset(plugin.token_id for plugin in plugins(POOLED))
@@ -235,6 +235,6 @@ async def test_prepare_repeats_itself(lab: Lab, root: Client) -> None:
     lost = PrepareOptions(POOLED, kept_token=True)
     with pytest.raises(TalopsError, match="demo-csi@pve!csi exists, but its value is unknown"):
         plan(lost, await survey(root, lost))
-    anew = PrepareOptions(POOLED, new_token=True, kept_plugins=ids)
-    names = [step.name for step in plan(anew, await survey(root, anew))]
+    again = PrepareOptions(POOLED, new_token=True, kept_plugins=ids)
+    names = [step.name for step in plan(again, await survey(root, again))]
     assert names == ["talops@pve!talops"]

@@ -23,5 +23,5 @@ LEFT = problem("leftover", "VM 111 is there", "remove it", "nodes.yaml:2:5")
     ],
 )
 def test_what_refuses_a_run(found: list[HostProblem], verdicts: list[Verdict]) -> None:
-    """A VM that is not ours stops a run; what a killed run left is no finding."""
+    """A VM that is not ours stops a run; what a killed run left is not a finding."""
     assert [each.verdict for each in judge(found, "https://pve:8006")] == verdicts

@@ -56,7 +56,7 @@ async def test_the_token_can_do_all_that_a_plan_does(lab: Lab, root: Client) -> 
 
 
 async def test_a_second_time_nothing_is_left_to_do(lab: Lab, root: Client) -> None:
-    """With the token's value at hand."""
+    """With the value of the token."""
     await prepared(root, PrepareOptions(P))
     again = PrepareOptions(P, kept_token=True)
     assert plan(again, await survey(root, again)) == []
@@ -177,7 +177,7 @@ async def test_a_name_that_proxmox_refuses_changes_nothing(
 
 
 async def test_a_device_is_not_guessed(lab: Lab, root: Client) -> None:
-    """An address that is not there is asked about, with the cards that are."""
+    """For an address that does not exist, the error lists the cards that do."""
     asked = PrepareOptions(wanted_plan([vm(gpus=("gpu0",))]), gpus={"gpu0": "0000:09:00.0"})
     with pytest.raises(TalopsError, match=r"graphics cards there: 0000:01:00\.0"):
         await prepared(root, asked)

@@ -155,9 +155,7 @@ def test_a_privilege_of_some_paths_has_a_role_of_its_own() -> None:
 
 
 def test_an_entry_on_a_vm_of_the_plan_does_not_hide_its_rights() -> None:
-    """Who may grant rights on one VM must still be able to change it; other people's VMs matter
-    to nobody.
-    """
+    """A grant on one VM must not prevent changes of it; VMs of other users do not matter."""
     asked = needs(plan(managed=Managed(acl_paths=frozenset({"/vms/111", "/vms/500"}))))
     given = {(g.path, g.role, g.propagate) for g in grants(asked, "T")}
     assert {("/vms", "TVMs", True), ("/vms/111", "TVMs", False)} <= given
@@ -202,7 +200,7 @@ def test_an_older_proxmox_gets_the_older_name() -> None:
     ],
 )
 def test_lines_can_be_typed(line: str, text: str) -> None:
-    """Quoted as a shell wants it: a token's name has an exclamation mark."""
+    """Quoted as a shell requires it: a token's name has an exclamation mark."""
     assert line == text
 
 
@@ -215,7 +213,7 @@ def test_lines_can_be_typed(line: str, text: str) -> None:
     ],
 )
 def test_a_token_needs_its_user(who: str, subjects: list[str]) -> None:
-    """Root has all rights by itself; another user's entry comes with a warning."""
+    """Root always has all rights; another user's entry comes with a warning."""
     lines = pveum.acl_lines(Grant("/vms", "R", propagate=True), who)
     assert all(subject in line for subject, line in zip(subjects, lines, strict=True))
     assert all(pveum.ONLY_IF in line for line in lines[1:])

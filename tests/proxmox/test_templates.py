@@ -1,4 +1,4 @@
-"""Templates on the lab: made once, found again, removed only where nobody minds."""
+"""Templates on the lab: created once, reused, removed only where nothing uses them."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ async def test_a_creation_that_never_ends_is_named(lab: Lab, root: Client) -> No
 
 
 async def test_every_host_gets_its_own(tmp_path: Path) -> None:
-    """With the next free VMID where none is given, and found again by name and host."""
+    """With the next free VMID unless one is given, and reused by name and host."""
     spec = LabSpec(proxmox=(cluster("pve", ["pve", "pve2"]),))
     async with running(tmp_path / "lab", spec) as lab, Client(lab.access()) as root:
         for _ in range(2):
@@ -130,7 +130,7 @@ async def test_every_host_gets_its_own(tmp_path: Path) -> None:
 
 
 async def test_what_is_not_ours_is_left_alone(lab: Lab, root: Client) -> None:
-    """A VM of somebody else in its place is named, and neither used nor removed."""
+    """A VM of another user in its place is named, and neither used nor removed."""
     await tasks.run(root, "POST", "nodes/pve/qemu", {"vmid": 9000, "name": "precious"})
     with pytest.raises(ConflictError, match="precious"):
         await build(root, recipe(lab), lambda _: None)
@@ -150,7 +150,7 @@ async def test_another_version_is_not_taken_for_the_right_one(lab: Lab, root: Cl
         await build(root, newer, lambda _: None)
 
 
-async def test_a_vm_that_cannot_be_seen_is_in_the_way_all_the_same(lab: Lab, root: Client) -> None:
+async def test_a_vm_that_cannot_be_seen_conflicts_too(lab: Lab, root: Client) -> None:
     """A token without VM.Audit is told why, instead of failing halfway."""
     await tasks.run(root, "POST", "nodes/pve/qemu", {"vmid": 9000})
     async with Client(lab.access(lab.token(("/storage", "Datastore.Audit", 1)))) as blind:
@@ -159,7 +159,7 @@ async def test_a_vm_that_cannot_be_seen_is_in_the_way_all_the_same(lab: Lab, roo
 
 
 async def test_a_template_with_linked_clones_stays(tmp_path: Path) -> None:
-    """Their disks stand on its own (but for thin LVM, where they do not); later it may go."""
+    """Their disks depend on its own (except on thin LVM); later it can be removed."""
     tank = StorageSpec(storage="tank", type="zfspool", content="images")
     host = HypervisorSpec(name="pve", nodes=(NodeSpec(name="pve"),), storages=(*STORAGES, tank))
     async with (
@@ -191,7 +191,7 @@ async def test_a_token_without_rights_is_refused_in_words(lab: Lab, root: Client
 
 
 def test_a_mark_reads_back() -> None:
-    """Whatever else somebody writes into the description."""
+    """Whatever else a user writes into the description."""
     text = f"Our base.\n\n{MARK.line()}\nDo not touch."
     assert read_provenance(text) == MARK
     assert read_provenance("talops template: who knows") is None

@@ -39,7 +39,7 @@ def test_s3_backend() -> None:
 
 
 def test_r2_endpoint_comes_from_the_account() -> None:
-    """The account id is a secret, so the endpoint that holds it is no file's business."""
+    """The account id is a secret, so the endpoint with it is in no file."""
     cluster = load(EXAMPLES / "template").require()
     cluster = replace(cluster, state=replace(cluster.state, endpoint=None))
     found = backend_environment(cluster, platform(cluster), {"cf_account_id": Secret("abc")})

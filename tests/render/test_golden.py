@@ -1,4 +1,4 @@
-"""Rendered trees, byte for byte. TALOPS_UPDATE_GOLDENS=1 writes them anew."""
+"""Rendered trees, byte for byte. TALOPS_UPDATE_GOLDENS=1 updates them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 EXAMPLES = HERE.parent.parent / "examples"
 GOLDEN = HERE.parent / "golden"
 
-# Golden → (example, lines added to its cluster.yaml, state passphrase at hand)
+# Golden → (example, lines added to its cluster.yaml, state passphrase available)
 CASES: dict[str, tuple[str, str, bool]] = {
     **{path.name: (path.name, "", False) for path in EXAMPLES.iterdir()},
     "image": ("dev", "boot: image\n", False),

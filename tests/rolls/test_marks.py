@@ -25,7 +25,7 @@ def node(text: str | None, **spec: Any) -> dict[str, Any]:
     ],
 )
 def test_a_mark_is_read_as_it_was_written(mark: Mark) -> None:
-    """Nothing that another run needs is lost on the way."""
+    """Nothing that another run needs is lost."""
     assert mark_of(node(mark.to_text())) == mark
 
 
@@ -43,7 +43,7 @@ def test_a_mark_of_a_newer_version() -> None:
 
 
 def test_the_cordon_and_its_mark_are_one_request() -> None:
-    """A kill between the two would leave a cordon that nobody removes."""
+    """A kill between the two would leave a cordon that no run removes."""
     mark = Mark("r", cordoned=True)
     assert begin(mark) == {
         "metadata": {"annotations": {ANNOTATION: mark.to_text()}},
@@ -57,7 +57,7 @@ def test_the_cordon_and_its_mark_are_one_request() -> None:
 
 
 @pytest.mark.parametrize("mark", [Mark("r", cordoned=True, was_cordoned=True), Mark("r")])
-def test_a_cordon_of_somebody_else_stays(mark: Mark) -> None:
+def test_a_cordon_of_another_user_stays(mark: Mark) -> None:
     """Cordoned before the roll, or never cordoned by it: only the mark goes."""
     assert end(mark) == {"metadata": {"annotations": {ANNOTATION: None}}}
 

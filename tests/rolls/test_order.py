@@ -98,7 +98,7 @@ CANDIDATES = st.lists(
 def test_no_two_control_planes_are_away_together(
     candidates: list[Candidate], number: int, share: bool, canary: bool
 ) -> None:
-    """Every node once, whatever is sick or under way; a group with a control plane has width 1."""
+    """Every node once, also if some are sick or in progress; a group with a plane has width 1."""
     workers = sum(not candidate.controller for candidate in candidates)
     width = Width(number, percent=share)
     found = groups(candidates, workers, width, canary=canary)

@@ -89,7 +89,7 @@ async def test_one_node_and_what_was_left_behind(rolling: Start) -> None:
 
 
 async def _resumes(cluster: Rolling) -> None:
-    """Killed between drain and restart: w-2 is first, and its cordon goes with the mark."""
+    """Killed between drain and restart: w-2 is first, and its cordon is removed with the mark."""
     boot = cluster.boots()["w-2"]
     async with cluster.kube() as kube:
         mark = Mark("reboot", boot, "image", cordoned=True, drained=True)
@@ -129,7 +129,7 @@ async def _stops_after_a_failure(cluster: Rolling) -> None:
     assert kept
     assert kept.reason == "upgrade"
     assert kept.drained
-    # The next run: nothing is left to do to this node but to give it back.
+    # The next run: it only has to uncordon this node.
     await cluster.roller().roll([Turn(cluster.node("w-1"), "upgrade")], cluster.report)
     given = (await cluster.kube_nodes())["w-1"]
     assert not is_cordoned(given)

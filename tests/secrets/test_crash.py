@@ -81,7 +81,7 @@ class Scene:
         known = [key.identity.reveal() for key in keys.keys] if keys else []
         place = CrashSite(folder / "repo", folder, (self.value, *known))
         place.spy("sops", self._sops)
-        # The value comes out of a file: a shell's own printf is no process with arguments.
+        # The value comes out of a file: the built-in printf of a shell is not a process.
         (folder / "value").write_text(self.value)
         editor = folder / "bin" / "editor"
         editor.write_text(
@@ -101,7 +101,7 @@ class Scene:
         assert place.holders("AGE-SECRET-KEY-1") <= {"age.key"}
 
     async def look_at_the_end(self, place: CrashSite) -> None:
-        """As if nobody had ever been killed."""
+        """As if nothing had been killed."""
         ring = load_keys(place.root / "age.key")
         assert ring
         assert ring.rotating_to is None
@@ -141,7 +141,7 @@ def test_killed_at_any_step(
 
 
 async def test_killed_while_the_editor_is_open(tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """The plain text goes with talops, though the editor lives on for a moment."""
+    """The plain text is removed with talops, though the editor lives on for a moment."""
     scene = await asyncio.to_thread(Scene, tmp_path, tool("sops"), COMMANDS["edit"])
     place = scene.place("open")
     editor = place.folder / "bin" / "editor"

@@ -130,7 +130,7 @@ def deadly_sops(path: Path, program: Path, counter: Path, number: int) -> Path:
 
 
 async def test_files_follow_the_rules(tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """A recipient taken out of .sops.yaml is stale until the files are encrypted anew."""
+    """A recipient taken out of .sops.yaml is stale until the files are encrypted again."""
     mate = AgeKey.generate()
     sops = await repository(tool("sops"), tmp_path / "repo", mate)
     assert sops.keys
@@ -145,8 +145,10 @@ async def test_files_follow_the_rules(tool: Callable[[str], Path], tmp_path: Pat
         await Vault.of(replace(sops, keys=KeyRing((mate,)))).read()
 
 
-async def test_nobody_locks_himself_out(tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """Rules without the key at hand are not followed."""
+async def test_operators_cannot_lock_themselves_out(
+    tool: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Rules without the current key are not followed."""
     mate = AgeKey.generate()
     sops = await repository(tool("sops"), tmp_path / "repo", mate)
     (sops.root / ".sops.yaml").write_text(rules_text([mate.recipient]))

@@ -64,7 +64,7 @@ def test_a_broken_rules_file_is_an_error(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_one_recipient_takes_the_place_of_another(text: str, after: str) -> None:
-    """Others and comments stay; nobody is listed twice."""
+    """Others and comments stay; no recipient is listed twice."""
     assert replace_recipient(text, ["old"], "new") == after
 
 

@@ -65,8 +65,8 @@ async def test_values_are_text(sops: Sops) -> None:
     assert await vault.read() == values
 
 
-async def test_nobody_encrypts_for_others_only(sops: Sops) -> None:
-    """A rule without the key at hand is found before the first file is written."""
+async def test_own_key_must_be_a_recipient(sops: Sops) -> None:
+    """A rule without the current key is found before the first file is written."""
     (sops.root / ".sops.yaml").write_text(rules_text([AgeKey.generate().recipient]))
     vault = Vault.of(sops)
     with pytest.raises(DeniedError, match="cannot decrypt"):
@@ -75,7 +75,7 @@ async def test_nobody_encrypts_for_others_only(sops: Sops) -> None:
 
 
 async def test_a_foreign_key_is_named(sops: Sops, key: AgeKey) -> None:
-    """The refusal says which file, for whom it is and what is at hand."""
+    """The refusal names the file, its recipients and the available keys."""
     vault = Vault.of(sops)
     await vault.write({"a": Secret(PLAIN)})
     other = AgeKey.generate()
@@ -99,7 +99,7 @@ async def test_a_file_changed_by_hand_is_refused(sops: Sops) -> None:
 
 
 async def test_a_path_without_rule_is_refused(sops: Sops) -> None:
-    """Nothing is encrypted for nobody."""
+    """Nothing is encrypted without a recipient."""
     with pytest.raises(ToolError, match="no matching creation rules"):
         await sops.encrypt("a: 1\n", sops.root / "elsewhere" / "x.sops.yaml")
 

@@ -44,7 +44,7 @@ UUID = "5f0c1f5e-3b1c-4a43-9d0b-9d6c6b3a7e11"
 
 
 def self_signed(name: str = "talos") -> Pair:
-    """As Talos before 1.13 made it, and as anybody can."""
+    """As Talos before 1.13 created it, and as any attacker can."""
     key = Ed25519PrivateKey.generate()
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -54,7 +54,7 @@ def self_signed(name: str = "talos") -> Pair:
     return Pair(signed, _pem(key))
 
 
-# Every certificate that somebody without the cluster's CA can show.
+# Every certificate that an attacker without the cluster's CA can show.
 CERTIFICATES: dict[str, Callable[[], Pair]] = {
     "self-signed": self_signed,
     "throw-away CA": lambda: Authority().server(MAINTENANCE_NAME),

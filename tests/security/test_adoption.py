@@ -106,7 +106,7 @@ def test_a_running_stranger_is_not_what_a_killed_run_began(vm_id: int | None) ->
 
 
 async def test_a_vmid_that_is_taken(tmp_path: Path) -> None:
-    """Nothing is created and nothing noted: so the record cannot speak for that VM later."""
+    """Nothing is created and nothing noted: so the record cannot vouch for that VM later."""
     world = World(wanted=cluster())
 
     async def taken(changes: Sequence[Change]) -> Mapping[str, str]:
@@ -120,7 +120,7 @@ async def test_a_vmid_that_is_taken(tmp_path: Path) -> None:
 
 
 async def test_only_new_vms_have_to_be_free(tmp_path: Path) -> None:
-    """A plan that creates nothing asks nobody."""
+    """A plan that creates nothing sends no request."""
     assert await occupied(None, []) == {}  # type: ignore[arg-type]  # it is not used
     world = World(wanted=cluster(), actual=cluster())
 
@@ -210,6 +210,6 @@ async def test_identity_is_proven_before_every_destruction(tmp_path: Path) -> No
 
 
 def test_names_of_nodes() -> None:
-    """The record of the destruction speaks of nodes as the inventory does."""
+    """The record of the destruction names nodes as the inventory does."""
     assert GOING.node == "demo-w-1"
     assert replace(GOING, before=node("renamed")).node == "demo-w-1"

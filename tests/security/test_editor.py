@@ -68,7 +68,7 @@ async def test_the_editor_gets_no_key(tool: Callable[[str], Path], tmp_path: Pat
 
 @pytest.mark.slow
 async def test_text_that_sops_refuses(tool: Callable[[str], Path], tmp_path: Path) -> None:
-    """It can be opened again, and otherwise nothing changes; sops waits for nobody."""
+    """It can be opened again, and otherwise nothing changes; sops does not wait."""
     vault, _ = await vault_of(tool("sops"), tmp_path)
     before, asked = vault.file.read_bytes(), []
 

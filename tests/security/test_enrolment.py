@@ -144,7 +144,7 @@ def refused(result: RunResult, *words: str) -> TalopsError:
 
 @pytest.mark.parametrize("certificate", CERTIFICATES)
 async def test_a_stranger_gets_nothing(certificate: str, scene: Scene, tmp_path: Path) -> None:
-    """The attack: whoever answered at a node's address got five private keys and all tokens."""
+    """The attack: any machine at the address of a node got five private keys and all tokens."""
     scene.write()
     stranger = Answering(pair=CERTIFICATES[certificate]())
     async with standing_at(scene.address, stranger, tmp_path / "x"):
@@ -284,7 +284,7 @@ async def test_replaced_after_the_plan(
 async def test_swapped_between_proof_and_config(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The config goes over the connection of the proof or not at all: nobody else answers it."""
+    """The config uses the connection of the proof or none: no other machine gets it."""
     scene.write(node=f", uuid: {UUID}")
     right, stranger = Answering(), Answering(uuid=OTHER_UUID)
     switch = Switch(f"{scene.address}2")
@@ -312,7 +312,7 @@ async def test_swapped_between_proof_and_config(
 async def test_back_in_maintenance_mode(
     uuid: str, words: str, scene: Scene, tmp_path: Path, proxmox: Callable[..., list[int]]
 ) -> None:
-    """A node that had a config gets none until somebody says so, whoever answers for it; neither
+    """A node that had a config gets none until the user says so, whatever machine answers; neither
     does a VM that was swapped in Proxmox behind the back of OpenTofu.
     """
     scene.write(vm=True)

@@ -183,7 +183,7 @@ async def test_a_member_is_lost_before_a_retry(scene: Scene) -> None:
 
 @pytest.mark.parametrize("destroy", [False, True], ids=["replace", "destroy"])
 async def test_named_destruction_while_another_member_is_lost(scene: Scene, destroy: bool) -> None:
-    """`--allow-replace` and `--allow-destroy` speak of the VM; etcd has a name of its own."""
+    """`--allow-replace` and `--allow-destroy` apply to the VM; etcd has an option of its own."""
     scene.world.wanted = {name: vm(name, started=True) for name in PLANES}
     scene.world.tainted = {"cp-1"}
     scene.etcd.down = {"cp-2"}
@@ -244,7 +244,7 @@ SINGLE = Etcd({"cp-1": 1}, frozenset({"cp-1"}), {})
     ],
 )
 def test_objection(name: str, etcd: Etcd, for_good: bool, reason: str | None) -> None:
-    """A restart takes a member away for a while, a destruction for good."""
+    """A restart stops a member for a while, a destruction permanently."""
     found = objection_to_stop(name, etcd, for_good=for_good)
     assert (found is None) if reason is None else (reason in (found or ""))
 

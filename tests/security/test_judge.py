@@ -67,7 +67,7 @@ def test_network_cards_of_all_control_planes_change_at_once(after: dict[str, Any
     ids=["other MAC", "no card", "disabled", "unplugged", "another card in front"],
 )
 def test_control_planes_lose_their_link(after: list[dict[str, Any]]) -> None:
-    """Talos finds its link by the MAC: nobody cuts off a node without its name."""
+    """Talos finds its link by the MAC: a node is never disconnected without its name."""
     found = nics(*after)
     assert {str(change.effect) for change in found} == {"disconnects"}
     assert {r.judged.name for r in refusals(found, Policy())} == {*PLANES}
@@ -111,7 +111,7 @@ def bridge(kind: str, **after: Any) -> list[Judged]:
     ids=lambda after: next(iter(after)),
 )
 def test_a_bridge_of_the_host_loses_its_connection(kind: str, after: dict[str, Any]) -> None:
-    """The host and all VMs behind it would be cut off."""
+    """The host and all its VMs would be disconnected."""
     (change,) = found = bridge(kind, **after)
     assert str(change.effect) == "disconnects"
     assert [r.hint for r in refusals(found, Policy())] == [
@@ -121,7 +121,7 @@ def test_a_bridge_of_the_host_loses_its_connection(kind: str, after: dict[str, A
 
 
 def test_a_bridge_gets_more() -> None:
-    """A comment, or a second port, cuts nobody off."""
+    """A comment, or a second port, disconnects nothing."""
     (change,) = bridge("proxmox_network_linux_bridge", comment="uplink", ports=["eno1", "eno2"])
     assert str(change.effect) == "online"
 
@@ -181,7 +181,7 @@ def test_an_unstarted_vm_is_fresh(tmp_path: Path) -> None:
 
 
 async def test_a_foreign_disk_appears_before_a_retry(tmp_path: Path) -> None:
-    """The second plan is judged whole: the same class of effect, but somebody else's disk."""
+    """The second plan is judged whole: the same class of effect, but a disk of another VM."""
     two = [{"interface": "scsi0", "size": 40}, {"interface": "scsi1", "size": 40}]
     world = World(
         wanted={"w-1": node("w-1")},
@@ -230,7 +230,7 @@ async def test_another_disk_goes_in_the_second_plan(tmp_path: Path) -> None:
 
 
 async def test_the_plan_that_was_shown_is_the_limit(tmp_path: Path) -> None:
-    """Between the question and the apply somebody deleted a VM and stopped another."""
+    """Between confirmation and apply, a user deleted a VM and stopped another."""
     world = World(wanted=cluster(cpu=[{"cores": 8}]), actual=cluster())
     saved = tmp_path / "x.tfplan"
     await world.plan(saved)

@@ -129,7 +129,7 @@ def test_check_does_not_finish_a_journal(hostile: Hostile) -> None:
 
 @pytest.mark.parametrize("broken", ["{", "[]", '{"version": 2}', "[" * 100_000, "\udcff"])
 def test_a_broken_journal(hostile: Hostile, broken: str) -> None:
-    """Is not followed, and is no traceback."""
+    """Is not followed, and does not cause a traceback."""
     killed(hostile.root)
     data = broken.encode(errors="surrogateescape")
     with (hostile.root / ".talops/configure/journal.json").open("r+b") as file:
@@ -204,7 +204,7 @@ def test_the_watch_sees_a_file_that_is_opened(hostile: Hostile) -> None:
 
 
 def test_records_that_are_committed(hostile: Hostile) -> None:
-    """They would speak of nodes and VMs that this machine has never seen."""
+    """They would name nodes and VMs that this machine has never seen."""
     hostile.put(".talops/nodes.json", "{}")
     for words in (["init", "-q"], ["add", "-f", "."]):
         subprocess.run(["git", *words], cwd=hostile.root, check=True)

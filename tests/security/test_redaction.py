@@ -59,7 +59,7 @@ def test_headers_without_a_known_secret() -> None:
 
 
 def test_lines_of_a_private_key() -> None:
-    """A log that was cut in the middle of a PEM block, also of one in base64."""
+    """A log that was truncated inside a PEM block, also of one in base64."""
     body = "\n".join(f"MIIE{number:060}" for number in range(4))
     pem = f"-----BEGIN EC PRIVATE KEY-----\n{body}\n-----END EC PRIVATE KEY-----\n"
     for secret in (pem, base64.b64encode(pem.encode()).decode()):

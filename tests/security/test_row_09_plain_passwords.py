@@ -1,4 +1,4 @@
-"""A state server off loopback never speaks plain HTTP by accident."""
+"""A state server off loopback never uses plain HTTP by accident."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USERS = Path("users.json")
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.1", "states.example"])
 def test_clear_text_off_loopback_is_refused(host: str) -> None:
-    """Passwords and states would cross the network for everybody to read."""
+    """Passwords and states would cross the network in plain text."""
     with pytest.raises(TalopsError, match="clear text") as caught:
         Settings(host, 8443, STORE, USERS)
     assert "--plain-behind-proxy" in (caught.value.hint or "")
@@ -30,7 +30,7 @@ def test_clear_text_off_loopback_is_refused(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.0.0.7"])
 def test_loopback_needs_none(host: str) -> None:
-    """Nobody else hears what stays on the machine."""
+    """What stays on the machine cannot be intercepted."""
     Settings(host, 8443, STORE, USERS)
 
 

@@ -71,7 +71,7 @@ async def test_the_id_of_a_refusal_does_not_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "body", [LOCK, '{"ID":"a"}', "", '{"ID":"a","Operation":"talops"}'], ids=str
 )
-async def test_somebody_elses_unlock_needs_the_right(tmp_path: Path, body: str) -> None:
+async def test_the_unlock_of_another_user_needs_the_right(tmp_path: Path, body: str) -> None:
     """Neither the echoed document nor the forms of force-unlock free a lock of alice for bob."""
     async with served(tmp_path) as client:
         await client.request("LOCK", STATE, content=LOCK, auth=login("alice"))

@@ -47,7 +47,7 @@ def open_to_all(path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [broken, deleted, open_to_all])
-async def test_a_file_that_cannot_be_used_lets_nobody_in(tmp_path: Path, harm: object) -> None:
+async def test_a_file_that_cannot_be_used_rejects_every_user(tmp_path: Path, harm: object) -> None:
     """Its last users stay for a minute, which the log says; then all are refused."""
     book, clock, said = save(tmp_path / "users.json", person("alice")), Clock(), list[str]()
     guard = Guard(book, clock=clock, say=said.append)

@@ -1,4 +1,4 @@
-"""Strangers who guess passwords delay and lock out nobody but themselves."""
+"""Strangers who guess passwords delay and lock out only themselves."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def test_one_network_cannot_fill_the_queue() -> None:
 
 
 async def test_a_login_that_is_given_up_leaves_the_queue() -> None:
-    """A client that hangs up while it waits, or when its turn comes, blocks nobody."""
+    """A client that disconnects while it waits, or when its turn comes, blocks no other."""
     turns = Turns()
 
     async def wait(network: str) -> None:

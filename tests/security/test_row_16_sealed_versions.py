@@ -48,7 +48,7 @@ async def post(client: httpx.AsyncClient, serial: int, padding: int = 0) -> None
 
 
 def tamper(folder: Path, statement: str, *values: Any) -> None:
-    """As somebody who can write to the database, but does not have the key."""
+    """As an attacker who can write to the database, but does not have the key."""
     with sqlite3.connect(folder / "states.db") as database:
         assert database.execute(statement, values).rowcount > 0
     database.close()
@@ -96,7 +96,7 @@ async def test_marks_of_a_version_cannot_be_changed(tmp_path: Path, change: str)
 
 
 async def test_injected_plaintext(tmp_path: Path) -> None:
-    """A state that nobody encrypted is refused where the server has a key, and nothing leaks."""
+    """An unencrypted state is refused where the server has a key, and nothing leaks."""
     async with served(tmp_path) as client:
         await post(client, 1)
     tamper(tmp_path, "UPDATE version SET body = ?, sealed_key = ''", state_body(1))

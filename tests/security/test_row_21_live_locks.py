@@ -54,7 +54,7 @@ def test_what_a_run_of_this_directory_left(change: dict[str, str], left: bool) -
     ("theirs", "mine", "left"), [("old", "new", True), ("new", "new", False), ("old", "", False)]
 )
 def test_a_lock_names_its_run(theirs: str, mine: str, left: bool) -> None:
-    """A run that lost its run lock cannot write any more, whoever and wherever it was."""
+    """A run that lost its run lock cannot write any more, on any machine."""
     held = lock(Run=theirs, Who="eve@far")
     assert is_left_over(LAYER, held, replace(MINE, run=mine, runs=())) is left
 

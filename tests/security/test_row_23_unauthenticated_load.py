@@ -40,7 +40,7 @@ async def test_paths_of_strangers_are_not_remembered(embedded: SqliteStore, tmp_
     assert paths._parse.cache_info().currsize == before
 
 
-async def test_a_slow_body_without_md5_blocks_nobody(tmp_path: Path) -> None:
+async def test_a_slow_body_without_md5_blocks_no_other(tmp_path: Path) -> None:
     """While one client sends a large body slowly, the large body of another one is stored."""
     async with served(tmp_path) as port:
         body = state_body(1, padding=400_000)

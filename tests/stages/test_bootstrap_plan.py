@@ -52,13 +52,13 @@ def facts(*planes: ControlPlaneFacts, evidence: tuple[Evidence, ...] = ()) -> Fa
         pytest.param(facts(MEMBER, DATA, DATA), [], id="two of three not up yet"),
     ],
 )
-def test_founded_only_where_nobody_has_anything(seen: Facts, wanted: list[str]) -> None:
+def test_bootstrap_only_where_no_node_has_data(seen: Facts, wanted: list[str]) -> None:
     """Data or membership anywhere forbids a second founding."""
     assert [str(change) for change in stage().plan(seen)] == wanted
 
 
 def test_lost_etcd_is_never_founded_again() -> None:
-    """Something shows that it was founded, and now nobody has data: that is a loss."""
+    """A record shows a bootstrap, and now no node has data: that is a loss."""
     with pytest.raises(ConflictError) as caught:
         stage().plan(facts(EMPTY, EMPTY, EMPTY, evidence=SEEN))
     assert "w-1 has joined its Kubernetes (10.0.0.21)" in caught.value.what
@@ -82,7 +82,7 @@ def test_a_lost_majority_is_said_at_once(seen: Facts, lost: str) -> None:
 
 
 def test_unreadable_record_is_not_an_absent_one(tmp_path: Path) -> None:
-    """Nobody founds a cluster because a file is damaged."""
+    """A damaged file is not a reason for a bootstrap."""
     assert not record.any_founding(tmp_path)
     for name in (record.RECORD, record.COMMITTED):
         file = tmp_path / name
@@ -94,7 +94,7 @@ def test_unreadable_record_is_not_an_absent_one(tmp_path: Path) -> None:
 
 
 def test_intent_alone_founds_nothing(tmp_path: Path) -> None:
-    """A run killed after writing down its intent has to look again."""
+    """A run killed after recording its intent has to observe again."""
     record.write(tmp_path, "intended", "x", "cp-1")
     assert not record.founded_here(tmp_path, "x")
     assert record.exists(tmp_path)

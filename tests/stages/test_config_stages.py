@@ -38,7 +38,7 @@ RUNNING = MachineStatus("running", ready=True, unmet=())
 DOWN = Unreachable(UnreachableError("connection refused"))
 OTHER = Configured("machine: {type: worker}\n", RUNNING)
 KEY = "A" * 43 + "="
-# What the inventory does not want any more; Talos drops it without a reboot.
+# What the inventory does not contain any more; Talos drops it without a reboot.
 EXTRA = "---\napiVersion: v1alpha1\nkind: KmsgLogConfig\nname: old\nurl: tcp://10.0.0.9:514/\n"
 
 
@@ -175,7 +175,7 @@ def changes(plan: Plan) -> list[tuple[str, str, str]]:
 
 
 async def test_all_right(scene: Scene) -> None:
-    """Nothing to do for either stage, and nobody is waited for."""
+    """Nothing to do for either stage, and no wait."""
     assert changes(await scene.plan()) == []
 
 
@@ -189,7 +189,7 @@ async def test_all_new(scene: Scene) -> None:
 
 
 async def test_silent_workers_without_etcd(scene: Scene) -> None:
-    """With a VIP and no discovery service they speak only after `bootstrap`: no deadlock."""
+    """With a VIP and no discovery service they answer only after `bootstrap`: no deadlock."""
     scene.world.states |= {name: [DOWN] for name in scene.workers}
     scene.world.etcd = False
     assert changes(await scene.plan()) == [("workers", "await", name) for name in scene.workers]
@@ -212,7 +212,7 @@ async def test_a_silent_control_plane(scene: Scene) -> None:
 
 
 async def test_only_control_planes_are_waited_for(scene: Scene) -> None:
-    """A new worker may stay silent for as long as it takes to found etcd."""
+    """A new worker may stay silent for as long as it takes to bootstrap etcd."""
     worker = scene.workers[0]
     scene.world.states |= {worker: [InMaintenance(), DOWN]}
     stage = scene.apply_config()
@@ -229,7 +229,7 @@ async def test_only_control_planes_are_waited_for(scene: Scene) -> None:
 
 
 async def test_a_late_worker_gets_what_it_lacks(scene: Scene) -> None:
-    """It had an older config from an earlier run, and speaks once etcd runs."""
+    """It had an older config from an earlier run, and answers once etcd runs."""
     worker = scene.workers[0]
     older = Configured(scene.right[worker].config + EXTRA, RUNNING)
     scene.world.states |= {worker: [DOWN, DOWN, older, scene.right[worker]]}
@@ -298,5 +298,5 @@ async def test_leaving_maintenance_mode_while_asked(scene: Scene) -> None:
     ids=["new", "silent", "same", "live", "the node reboots", "talops knows of the reboot"],
 )
 def test_change_for(seen: NodeFacts, expected: str) -> None:
-    """Decided from facts alone; Talos 1.14 never says by itself that a reboot is needed."""
+    """Decided from facts alone; Talos 1.14 never reports that a reboot is needed."""
     assert str(change_for("n", seen)).startswith(expected)

@@ -29,7 +29,7 @@ def test_nothing_of_the_others_is_loaded_first() -> None:
 
 
 async def test_under_way_with_the_first_word() -> None:
-    """That a layer's turn has come is no sign of life yet."""
+    """The turn of a layer is not a sign of life yet."""
     nothing: Any = None
     report = Reporter("provision", lambda _: None)
     stage = Provision(nothing, nothing, report)

@@ -65,7 +65,7 @@ def test_a_layer_is_its_resources() -> None:
 
 
 def test_every_effect_of_a_plan_has_an_impact() -> None:
-    """In the same order, so that none becomes harmless on the way."""
+    """In the same order, so that an effect does not become harmless."""
     assert set(IMPACT) == set(Effect)
     in_order = [IMPACT[effect] for effect in sorted(Effect)]
     assert in_order == sorted(in_order)

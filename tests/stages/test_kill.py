@@ -123,7 +123,7 @@ async def test_two_at_once_in_one_directory(
 async def test_two_at_once_from_two_directories(
     tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle
 ) -> None:
-    """Two clones share no lock, and still found one cluster: whoever comes second looks again."""
+    """Two clones share no lock, and still bootstrap one cluster: the second one observes again."""
     async with standing(tmp_path, tool, bundle, "cp-1", "cp-2") as site:
         clone = tmp_path / "clone"
         shutil.copytree(site.root, clone)

@@ -1,4 +1,4 @@
-"""What counts as left behind, and what is none of our business."""
+"""What counts as left behind, and what belongs to others."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_vms_of_this_cluster_alone() -> None:
     assert [what.split()[1] for what in found] == ["7", "8"]
 
 
-def test_volumes_of_nobody_and_images_of_this_cluster() -> None:
-    """A disk whose VMID somebody else has now is theirs."""
+def test_volumes_without_owner_and_images_of_this_cluster() -> None:
+    """A disk whose VMID now belongs to another user is theirs."""
     one, two = (vm.vm_id for vm in ASKED.vms[:2])
     volumes = {
         ("pve1", f"local-lvm:vm-{one}-disk-0"),

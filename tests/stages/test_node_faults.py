@@ -1,4 +1,4 @@
-"""Whatever goes wrong on a node ends in an error that helps, and in success once it is gone."""
+"""A fault of a node ends in an error that helps, and in success once the fault has ended."""
 
 from __future__ import annotations
 

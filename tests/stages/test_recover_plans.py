@@ -79,7 +79,7 @@ def test_a_vm_that_is_not_ours_is_named_and_never_claimed(
 
 
 def test_strangers_are_left_alone() -> None:
-    """A VM that shares nothing with the plan is nobody's business."""
+    """A VM that shares nothing with the plan is ignored."""
     stranger = Guest(9999, "mail", "pve1", running=True, template=False)
     assert claim_vms([WISH], [stranger]) == ([], [])
 

@@ -1,4 +1,4 @@
-"""When one node may be taken away, decided from facts alone."""
+"""When one node may be removed, decided from facts alone."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def stage(name: str, *, force: bool = False) -> ResetOne:
     ],
 )
 def test_etcd_keeps_its_majority(seen: Etcd, reason: str | None) -> None:
-    """Only what is left after the node has gone counts."""
+    """Only what is left after the node was removed counts."""
     found = objection("ha-cp-1", seen)
     assert (found is None) if reason is None else (reason in (found or ""))
 
@@ -90,7 +90,7 @@ GOOD, LAST = etcd("123", "123"), etcd("1", "1")
     ],
 )
 def test_plan(name: str, seen: Facts, force: bool, wanted: list[str]) -> None:
-    """A node that answers leaves by itself; the others strike off one that cannot."""
+    """A node that answers leaves etcd itself; the others remove one that cannot."""
     changes = stage(name, force=force).plan(seen)
     assert [str(change) for change in changes] == wanted
     assert [change.graceful for change in changes] == [seen.etcd is not LAST for _ in changes]

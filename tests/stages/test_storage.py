@@ -98,7 +98,7 @@ def test_the_cluster_has_two_datasets_by_itself(tmp_path: Path) -> None:
 
 
 def test_only_what_differs_is_changed(tmp_path: Path) -> None:
-    """Both values of each; what nobody wrote down is left as it is."""
+    """Both values of each; what is not in the inventory is left as it is."""
     volumes = dataset(
         "tank/k8s/volumes",
         quota=10 * GIB,
@@ -218,7 +218,7 @@ async def test_dropped_in_the_middle(nas: Nas, tmp_path: Path) -> None:
 
 
 async def test_preflight(nas: Nas, tmp_path: Path) -> None:
-    """Reachable, let in, allowed to write, room left; each failure by itself."""
+    """Reachable, logged in, allowed to write, space left; each failure alone."""
     (good,) = await truenas.look(at(nas, tmp_path))
     assert good.verdict is Verdict.PASSED
     assert good.what.startswith("TrueNAS answers, the key can write, pool tank has ")

@@ -1,4 +1,4 @@
-"""`up` leaves a talosconfig that talosctl and `talops talos` can use, and `down` takes it away."""
+"""`up` leaves a talosconfig that talosctl and `talops talos` can use, and `down` removes it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ def site(tmp_path: Path, bundle: Bundle) -> Site:
     (tmp_path / PLAIN).parent.mkdir()
     (tmp_path / PLAIN).write_text(bundle.to_yaml())
     cluster = load(tmp_path).require()
-    nobody = Path("no-program")
-    return Site(cluster, tmp_path, {}, {}, Sops(nobody, tmp_path), nobody, tmp_path / "kubeconfig")
+    program = Path("no-program")
+    return Site(
+        cluster, tmp_path, {}, {}, Sops(program, tmp_path), program, tmp_path / "kubeconfig"
+    )
 
 
 async def configured(site: Site) -> list[str]:

@@ -45,7 +45,7 @@ async def site(
 
 
 async def _installed(site: NodeSite) -> bool:
-    """It boots from its disk, and nobody signs its certificate."""
+    """It boots from its disk, and no control plane signs its certificate."""
     worker = site.lab.node("w-1")
     booted = worker.config is not None and bool(worker.store.installation().version)
     return booted and worker.status.stage.label == "booting"
@@ -56,7 +56,7 @@ def planned(site: NodeSite) -> list[tuple[str, str]]:
 
 
 async def test_the_next_run_brings_it_back(site: NodeSite) -> None:
-    """The control plane is configured, etcd is founded, and the worker speaks and has it all."""
+    """The control plane is configured, etcd is bootstrapped, and the worker answers."""
     site.lab.host.faults.clear("cp-1")
     again = await site.run("workers", QUICK)
     assert again.error is None, again.error
@@ -76,7 +76,7 @@ async def test_an_inventory_that_changed_meanwhile(site: NodeSite) -> None:
 
 
 async def test_a_worker_that_lost_its_disk_meanwhile(site: NodeSite) -> None:
-    """It comes up in maintenance mode, later than it was looked at, and is installed anew."""
+    """It comes up in maintenance mode, after it was observed, and is installed again."""
     site.lab.host.faults.clear("cp-1")
     machine = site.lab.machines["w-1"]
     await site.lab.host.destroy(machine.uuid)
@@ -95,7 +95,7 @@ async def test_a_worker_that_lost_its_disk_meanwhile(site: NodeSite) -> None:
     ids=["full disk", "wrong disk"],
 )
 async def test_a_control_plane_that_still_fails(site: NodeSite, faults: Faults, words: str) -> None:
-    """It is the one that is named, whoever else waits for it."""
+    """It is the one that is named, whatever else waits for it."""
     site.lab.host.faults.set("cp-1", faults)
     again = await site.run("workers", SHORT)
     assert words in str(again.error)

@@ -30,7 +30,7 @@ AFTER = [
 
 
 class Deaf:
-    """A record that nobody reads."""
+    """A record that is not read."""
 
     def report(self, stage: str) -> Reporter:
         return Reporter(stage, lambda _: None)
@@ -98,6 +98,6 @@ def test_reset(site: Site, keep_vm: bool, middle: list[str]) -> None:
     ],
 )
 def test_repair(site: Site, wanted: Repairs, expected: list[str]) -> None:
-    """Only what differs, from the files inwards; nothing to repair is no run at all."""
+    """Only what differs, from the files inwards; nothing to repair: no run."""
     assert names(repair.repair(site, RECORD, wanted)) == expected
     assert bool(wanted) == bool(expected)

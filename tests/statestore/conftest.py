@@ -102,7 +102,7 @@ async def embedded(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 @pytest.fixture
 async def client(embedded: SqliteStore) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a server that lets everybody in and takes 4 MB."""
+    """A client of a server that accepts every user and bodies of 4 MB."""
     limits = Limits(body=4 * 1024 * 1024)
     application = Application(embedded, BodyCipher(None), OpenGuard(), limits)
     async with client_of(application) as opened:

@@ -1,7 +1,7 @@
 """Clients that never trust a state server: every answer is held against what they know.
 
 Each owner works alone on a state of its own, so it knows exactly what every read must give. It
-re-sends a request until it is answered, as tofu and terraform do, whoever was killed meanwhile.
+re-sends a request until it is answered, as tofu and terraform do, whatever was killed meanwhile.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ START_SECONDS = 60.0
 
 
 class PostgresServer:
-    """PostgreSQL refuses to run as root; a root's tests run it as nobody."""
+    """PostgreSQL refuses to run as root; tests of root run it as another user."""
 
     def __init__(self) -> None:
         self._programs = _programs()

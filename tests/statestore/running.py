@@ -25,10 +25,10 @@ STOP_SECONDS = 60
 class Running:
     process: subprocess.Popen[str]
     address: str
-    # Read all the time: a server whose words nobody takes would stop at a full pipe.
+    # Read all the time: a server whose output is not read would stop at a full pipe.
     reader: threading.Thread
     said: list[str]
-    directory: Path | None = None  # of whoever started it, for its certificate
+    directory: Path | None = None  # of the test that started it, for its certificate
 
     @property
     def port(self) -> int:
@@ -85,7 +85,7 @@ class RestartingServer:
         self._arguments = arguments
         self._server = start(store, *arguments)
         self.port = self._server.port
-        # A test that fails in the middle of `rise` must not leave the new process behind.
+        # A test that fails during `rise` must not leave the new process behind.
         self._turn = threading.Lock()
 
     def rise(self) -> None:

@@ -40,7 +40,7 @@ class S3Server:
 
 @contextlib.contextmanager
 def s3(*, lying: bool = False, authority: Authority | None = None) -> Iterator[S3Server]:
-    """With an authority it speaks TLS alone, with a certificate that nobody else signed."""
+    """With an authority it uses TLS only, with a certificate that no other CA signed."""
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 

@@ -84,7 +84,7 @@ def test_the_users_file_is_private(tmp_path: Path) -> None:
     ["", "[]", "{}", '{"format": 2, "users": []}', '{"format": 1, "users": [{"name": "x"}]}'],
 )
 def test_a_malformed_users_file_is_an_error(tmp_path: Path, text: str) -> None:
-    """A file that cannot be understood never reads as "nobody" or "everybody"."""
+    """A file that cannot be understood never counts as "no user" or "all users"."""
     path = tmp_path / "users.json"
     path.write_text(text)
     with pytest.raises(TalopsError, match="malformed"):

@@ -125,7 +125,7 @@ async def test_locks_are_seen_and_taken_away(backend: StateBackend) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS[1:], indirect=True)
 async def test_a_held_state_is_not_written(backend: StateBackend) -> None:
-    """A restore does not write under somebody who is at work."""
+    """A restore does not write while another client works."""
     await backend.write(ONE, state_body(1))
     await hold(backend, ONE)
     with pytest.raises(ConflictError, match="locked by alice@laptop"):
@@ -214,7 +214,7 @@ async def test_a_file_that_is_being_written_is_not_damaged(tmp_path: Path) -> No
 
 
 async def test_a_corrupt_file_is_reported_and_restored(tmp_path: Path) -> None:
-    """A torn local file is no empty state; the newest copy brings it back."""
+    """A torn local file is not an empty state; the newest copy brings it back."""
     backend = local_at(tmp_path)
     await backend.write(ONE, state_body(1))
     backend.keep(ONE)

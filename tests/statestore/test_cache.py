@@ -19,7 +19,7 @@ async def content(cache: BlobCache, name: str) -> bytes | None:
 
 
 async def test_the_longest_unused_makes_room() -> None:
-    """What was read lately stays, what nobody asked for goes."""
+    """What was read recently stays, the rest is evicted."""
     cache = BlobCache(limit=3 * KB)
     for name in "abc":
         keep(cache, name, name.encode() * KB)
@@ -31,7 +31,7 @@ async def test_the_longest_unused_makes_room() -> None:
 
 
 async def test_a_reader_outlives_its_entry() -> None:
-    """Dropping an entry does not tear what somebody is reading."""
+    """Dropping an entry does not truncate a read in progress."""
     cache = BlobCache()
     keep(cache, "a", b"x" * 3 * 1024 * KB)
     stream = cache.stream("a")

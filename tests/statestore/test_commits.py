@@ -60,7 +60,7 @@ async def test_those_who_wait_together_share_a_commit(disk: Disk) -> None:
 
 
 async def test_a_failed_commit_is_heard_by_all_and_leaves_nothing(disk: Disk) -> None:
-    """Nobody is told "done", and what was judged in vain is not remembered."""
+    """No client gets "done", and what was judged in vain is not remembered."""
     group = GroupCommit(disk)
     await group.run(lambda db: changes.write(db, STATE, draft_of(state_body(1))))
     disk.broken = True

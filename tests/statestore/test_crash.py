@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OWNERS = 4
 FEW, MANY = 4, 200
-# The few of every run write less: each kill waits for somebody's write.
+# The few of every run write less: each kill waits for a write of one client.
 LARGEST = {FEW: 2 * distrustful_clients.MB, MANY: 10 * distrustful_clients.MB}
 KEEP = ("--keep-versions", "3")
 kills = pytest.mark.parametrize(
@@ -54,8 +54,8 @@ async def soaking(
 
     async def moments() -> AsyncIterator[None]:
         for number in range(kills):
-            # Somebody's progress first, or nothing would be at stake; and everybody's in turn, or
-            # kill after kill could starve the owner of the largest body for good.
+            # Progress of one client first, or nothing would be at stake; and of all in turn, or
+            # kill after kill could starve the owner of the largest body forever.
             owner = owners[number % OWNERS]
             await wait_for(
                 "progress",

@@ -81,7 +81,7 @@ async def served(directory: Path) -> AsyncIterator[int]:
 
 
 async def say(port: int, data: bytes, *, wait: float = 20.0) -> bytes:
-    """Everything the server answers until it hangs up, or nothing more comes."""
+    """Everything the server answers until it disconnects, or nothing more comes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     with contextlib.suppress(OSError):
         writer.write(data)
@@ -137,7 +137,7 @@ async def test_scribbled_requests(store_address: StoreAddress, rng: random.Rando
     ids=["tls", "version", "zeros", "chunk", "two-lengths"],
 )
 async def test_bytes_that_are_no_http(tmp_path: Path, data: bytes) -> None:
-    """What is no HTTP gets 400 or silence."""
+    """What is not HTTP gets 400 or silence."""
     async with served(tmp_path) as port:
         answer = await say(port, data)
         assert answer == b"" or answer.startswith(b"HTTP/1.1 400"), answer
@@ -187,7 +187,7 @@ async def test_endless_headers(tmp_path: Path) -> None:
 async def test_a_slow_loris_is_hung_up_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: bytes
 ) -> None:
-    """Whoever sends a byte now and then loses the connection; the others are served meanwhile."""
+    """A client that sends a byte now and then is disconnected; the others are served."""
     monkeypatch.setattr(slow_clients, "HEADER_SECONDS", 0.3)
     monkeypatch.setattr(slow_clients, "BODY_GRACE", 0.3)
     async with served(tmp_path) as port:
@@ -204,7 +204,7 @@ async def test_a_slow_loris_is_hung_up_on(
 
 
 async def test_half_an_upload_writes_nothing(tmp_path: Path) -> None:
-    """A client that dies in the middle of its body leaves no version and no file."""
+    """A client that dies during its body leaves no version and no file."""
     async with served(tmp_path) as port:
         body = state_body(1, padding=600_000)
         await say(port, b"POST /a/b HTTP/1.1\r\nContent-Length: 600000\r\n\r\n" + body[:300_000])

@@ -1,4 +1,4 @@
-"""A database that goes away in the middle of an upload."""
+"""A database that stops during an upload."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_a_connection_lost_while_it_is_full(postgres_server: PostgresServe
         staging = await store.stage()
         line.flowing.clear()
         writing = asyncio.create_task(_write(staging, bytes(32 * MB)))
-        # What nobody carries on is far more than fits on the way.
+        # What is not forwarded is far more than fits into the buffers.
         async with asyncio.timeout(30):
             await line.stalled.wait()
         line.cut()

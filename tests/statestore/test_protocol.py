@@ -1,4 +1,4 @@
-"""The wire protocol, as both tools speak it."""
+"""The wire protocol, as both tools use it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def test_an_ordinary_unlock_is_no_force(client: httpx.AsyncClient) -> None
 
 
 async def test_a_wrong_id_does_not_unlock(client: httpx.AsyncClient) -> None:
-    """Somebody else's id is refused with the holder's document."""
+    """The id of another client is refused with the holder's document."""
     await client.request("LOCK", STATE, content=LOCK_A)
     refused = await client.request("UNLOCK", STATE, content=LOCK_B)
     assert (refused.status_code, refused.text) == (423, LOCK_A)
@@ -103,7 +103,7 @@ async def test_a_write_without_the_lock_is_refused(client: httpx.AsyncClient) ->
 
 
 async def test_a_write_after_the_lock_was_taken_away(client: httpx.AsyncClient) -> None:
-    """A force-unlocked client must not write any more, even when nobody else holds the lock."""
+    """A force-unlocked client must not write any more, even when no other client holds the lock."""
     await client.request("LOCK", STATE, content=LOCK_A)
     await client.request("UNLOCK", STATE)
     refused = await post(client, state_body(1), "?ID=a")
@@ -241,7 +241,7 @@ async def test_health_and_metrics(client: httpx.AsyncClient) -> None:
 async def test_addresses_that_are_none(
     client: httpx.AsyncClient, method: str, path: str, status: int
 ) -> None:
-    """What is no state's address is refused before any store hears of it."""
+    """What is not the address of a state is refused before it reaches a store."""
     assert (await client.request(method, path)).status_code == status
 
 

@@ -210,7 +210,7 @@ def test_client_side_encryption(
 
 
 def _wait_for_holder(stack: Stack) -> dict[str, str]:
-    """Who holds the lock, once somebody does."""
+    """The holder of the lock, once it is held."""
     address = stack.address + "/lock"
     _wait("the first apply holds the lock", lambda: httpx.get(address).is_success)
     found: dict[str, str] = httpx.get(address).json()

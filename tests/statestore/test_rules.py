@@ -83,7 +83,7 @@ def test_writing(
     [(Head(), OutcomeKind.SAME), (FREE, OutcomeKind.DONE), (HELD, OutcomeKind.HELD)],
 )
 def test_deleting(head: Head, kind: OutcomeKind) -> None:
-    """DELETE never carries a lock id, so it only works on a state nobody holds."""
+    """DELETE never carries a lock id, so it only works on an unlocked state."""
     assert rules.delete(head).kind is kind
 
 
@@ -106,7 +106,7 @@ def test_retention_never_takes_the_newest(keep: Retention, left: list[int]) -> N
 
 
 def test_released_ids_are_bounded() -> None:
-    """The memory of given-back locks forgets the oldest first."""
+    """Of the released locks, the oldest are dropped first."""
     released: tuple[str, ...] = ()
     for number in range(40):
         released = rules.release(released, str(number))

@@ -100,7 +100,7 @@ async def test_an_unknown_authority_is_named_as_the_reason(private: S3Server) ->
 
 
 async def test_a_store_that_is_not_there_is_said_so(private: S3Server) -> None:
-    """A port where nothing listens; and TLS where http is spoken."""
+    """A port where nothing listens; and TLS at a port that uses http."""
     gone = Bucket("states", "", options(private, AWS_ENDPOINT_URL="http://127.0.0.1:9"))
     with pytest.raises(UnreachableError, match="does not answer: connection refused"):
         await gone.get("x")

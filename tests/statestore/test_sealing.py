@@ -39,7 +39,7 @@ async def pieces_of(data: bytes, size: int) -> AsyncIterator[bytes]:
 @pytest.mark.parametrize("size", [0, 1, FRAME - 1, FRAME, FRAME + 1, 2 * FRAME, 2 * FRAME + 7])
 @pytest.mark.parametrize("piece", [65536, FRAME + TAG, 3 * FRAME])
 async def test_frames_open_to_what_was_sealed(size: int, piece: int) -> None:
-    """Any length, cut into any pieces on the way back, opens to the same bytes."""
+    """Any length, cut into any pieces when it is read, opens to the same bytes."""
     vault, data = (
         BodyCipher(Keyring([OLD])),
         bytes(range(256)) * (size // 256) + b"x" * (size % 256),
@@ -104,7 +104,7 @@ async def test_nothing_readable_at_rest(tmp_path: Path, padding: int) -> None:
 
 
 async def test_key_rotation_rewrites_no_history(embedded: SqliteStore) -> None:
-    """A new first key seals new versions and opens old ones; after a rewrap the old key can go."""
+    """A new first key seals new versions and opens old ones; a rewrap replaces the old key."""
 
     def served(*keys: MasterKey) -> Application:
         return Application(embedded, BodyCipher(Keyring(keys)), OpenGuard(), Limits())
@@ -160,7 +160,7 @@ def test_an_age_identity_gives_a_stable_key() -> None:
 
 @pytest.mark.parametrize("text", ["", "# only a comment", "zu kurz", "AAAA", "00" * 31])
 def test_bad_keys_are_refused_and_not_quoted(text: str) -> None:
-    """A key that is none stops the server before it writes anything."""
+    """An invalid key stops the server before it writes anything."""
     with pytest.raises(StateKeyError) as caught:
         Keyring(parse_keys(text))
     assert "zu kurz" not in str(caught.value)

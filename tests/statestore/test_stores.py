@@ -71,7 +71,7 @@ async def test_another_server_reads_what_one_wrote(store_address: StoreAddress) 
 
 
 async def test_an_aborted_upload_leaves_nothing(store: Store) -> None:
-    """A client that hangs up in the middle has written nothing."""
+    """A client that disconnects during a write has written nothing."""
     staging = await store.stage()
     await staging.write(lambda: [b"half", b" of"])
     await staging.abort()
@@ -110,7 +110,7 @@ async def test_requests_may_arrive_twice(store: Store) -> None:
 
 
 async def test_a_late_unlock_leaves_the_next_holder_alone(store: Store) -> None:
-    """A re-sent UNLOCK arriving after somebody else locked succeeds and does nothing."""
+    """A re-sent UNLOCK arriving after another client locked succeeds and does nothing."""
     await store.lock(STATE, lock_of("a"))
     await store.unlock(STATE, "a")
     await store.lock(STATE, lock_of("b"))
@@ -197,7 +197,7 @@ async def test_retention_keeps_blobs_that_are_still_named(store: Store) -> None:
 
 
 async def test_the_sweep_takes_only_old_orphans(store: Store) -> None:
-    """A blob nobody names goes after a while; a named one and a fresh one stay."""
+    """A blob without a reference is removed after a while; a named one and a fresh one stay."""
     import time
 
     body = state_body(1, padding=200_000)
@@ -219,7 +219,7 @@ async def test_states_are_listed_with_holder_and_newest_version(store: Store) ->
     assert found == [("a/locked", "x", None), ("b/written", None, 7)]
 
 
-async def test_a_data_key_can_be_wrapped_anew(store: Store) -> None:
+async def test_a_data_key_can_be_wrapped_again(store: Store) -> None:
     """Key rotation changes the wrapped key of a version and nothing else."""
     await store.write(STATE, draft_of(state_body(1)))
     await store.rewrap(STATE, 1, "new:key")

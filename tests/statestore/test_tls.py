@@ -52,14 +52,14 @@ def test_a_certificate_is_made_once(tmp_path: Path) -> None:
 
 
 def test_a_damaged_certificate_is_replaced(tmp_path: Path) -> None:
-    """A file that is no certificate does not stop the server."""
+    """A file that is not a certificate does not stop the server."""
     files = tls.self_made(tmp_path, [])
     files.certificate.write_text("torn")
     assert tls.fingerprint(tls.self_made(tmp_path, []).certificate)
 
 
 def test_clients_that_trust_the_certificate_get_in(tmp_path: Path) -> None:
-    """The one file that the server made is enough to trust it; nobody else does."""
+    """The one file that the server made is enough to trust it; other clients do not."""
     store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
     with running(store, "--tls-self-made", str(tmp_path / "tls")) as server:
         assert server.address.startswith("https://")

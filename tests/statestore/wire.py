@@ -1,4 +1,4 @@
-"""A small HTTP client that can be as rude as a network: re-send, hang up, hear nothing."""
+"""A small HTTP client that is as unreliable as a network: re-send, disconnect, time out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Wire:
     _streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = field(default=None)
 
     async def ask(self, method: str, path: str, body: bytes = b"", *, drop: bool = False) -> Answer:
-        """`drop` hangs up after the request is sent: whether it was done is anybody's guess."""
+        """`drop` disconnects after the request is sent: whether it was done is unknown."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 reader, writer = await self._connection()

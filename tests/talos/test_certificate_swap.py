@@ -77,7 +77,7 @@ async def failure(node: FakeNode, authority: Authority) -> Exception:
 async def test_swapped_between_two_looks(
     authority: Authority, tmp_path: Path, waiting: ssl.SSLContext, ours: ssl.SSLContext
 ) -> None:
-    """The refused certificate is gone and ours is there: "not yet", and the next call works."""
+    """The refused certificate was replaced by ours: "not yet", and the next call works."""
     async with swapping(tmp_path, waiting, ours) as (node, handshakes):
         error = await failure(node, authority)
         assert isinstance(error, PreconditionError)
@@ -108,7 +108,7 @@ async def test_another_cluster_is_refused(
 async def test_swapped_to_another_cluster(
     authority: Authority, tmp_path: Path, waiting: ssl.SSLContext, foreign: ssl.SSLContext
 ) -> None:
-    """Somebody else's config was applied meanwhile: that node is not ours."""
+    """A foreign config was applied meanwhile: that node is not ours."""
     async with swapping(tmp_path, waiting, foreign) as (node, _):
         assert isinstance(await failure(node, authority), WrongCaError)
 
@@ -116,7 +116,7 @@ async def test_swapped_to_another_cluster(
 async def test_port_closed_before_the_second_look(
     authority: Authority, waiting: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a certificate to judge, nobody is called another cluster."""
+    """Without a certificate to judge, no node is called another cluster."""
 
     async def gone(*_: object) -> bytes:
         raise ConnectionRefusedError

@@ -181,7 +181,7 @@ def test_columns(path: str, expected: Any) -> None:
 
 
 async def test_logs_of_two_nodes(talops: Any, node: FakeNode) -> None:
-    """Lines of several nodes are told apart, and never cut in the middle."""
+    """Lines of several nodes are distinguished, and never split."""
     node.on("Logs", data(b"hel", b"lo\nwor", b"ld"))
     endpoint = f"127.0.0.1:{node.port}"
     _, out, _ = await talops("logs", "etcd", "-n", endpoint, "-n", "10.0.0.2")
@@ -234,13 +234,13 @@ async def test_changes_need_named_nodes(talops: Any, node: FakeNode, command: st
 
 
 def worker(node: FakeNode) -> None:
-    """It runs no etcd that somebody would have to ask."""
+    """It does not run etcd, so etcd is not asked."""
     services = [pb.ServiceInfo(id="kubelet", state="Running")]
     node.on("ServiceList", pb.ServiceListResponse(messages=[pb.ServiceList(services=services)]))
 
 
 async def test_reset_asks(talops: Any, node: FakeNode) -> None:
-    """Nobody to ask and no --yes: nothing is wiped."""
+    """Without a terminal and without --yes, nothing is wiped."""
     worker(node)
     endpoint = f"127.0.0.1:{node.port}"
     code, _, err = await talops("reset", "-n", endpoint)
@@ -279,7 +279,7 @@ async def test_reboot_waits(talops: Any, node: FakeNode) -> None:
 
 
 async def test_upgrade_refused_without_quorum(talops: Any, node: FakeNode) -> None:
-    """A control plane is not taken away from two etcd members."""
+    """A control plane is not removed from two etcd members."""
     services = [pb.ServiceInfo(id="etcd", state="Running")]
     node.on("ServiceList", pb.ServiceListResponse(messages=[pb.ServiceList(services=services)]))
     members = [pb.EtcdMember(id=i, client_urls=[f"https://10.0.0.{i}:2379"]) for i in (1, 2)]

@@ -1,4 +1,4 @@
-"""Who is let in, who is not, and what a lost connection is called."""
+"""Which clients are accepted, which are not, and what a lost connection is called."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ async def test_calls_that_come_together_share_a_connection(
 async def test_calls_that_come_together_fail_together(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody queues up to find out again what another has just found out."""
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        port = nobody.getsockname()[1]
+    """No call waits to learn again what another has just learned."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
     attempts = count_attempts(monkeypatch)
     async with Talos.connect("127.0.0.1", authority.credentials(), port=port) as talos:
         calls = [talos.version() for _ in range(5)]
@@ -113,7 +113,7 @@ async def test_foreign_client_certificate(node: FakeNode, authority: Authority) 
 
 
 async def test_expired_client_certificate(node: FakeNode, authority: Authority) -> None:
-    """An expired talosconfig is told apart from a foreign one."""
+    """An expired talosconfig is distinguished from a foreign one."""
     credentials = authority.credentials(authority.client(days=-0.5))
     async with Talos.connect("127.0.0.1", credentials, port=node.port) as talos:
         with pytest.raises(ForeignCertificateError, match="has expired") as caught:
@@ -156,7 +156,7 @@ async def test_address_missing_in_certificate(authority: Authority, tmp_path: Pa
             await talos.version()
 
 
-async def test_nobody_listens(authority: Authority) -> None:
+async def test_a_closed_port(authority: Authority) -> None:
     """A node that is down is unreachable, and the call is known not to have been sent."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -167,7 +167,7 @@ async def test_nobody_listens(authority: Authority) -> None:
 
 
 async def test_no_tls_there(authority: Authority) -> None:
-    """A port that speaks something else is named as such."""
+    """A port with another protocol is named as such."""
 
     async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-hello\r\n")
@@ -197,7 +197,7 @@ async def test_maintenance_without_pin(maintenance: FakeNode) -> None:
 
 
 async def test_no_maintenance_any_more(node: FakeNode) -> None:
-    """A node that has its config wants a certificate, and says so to whoever comes without."""
+    """A node that has its config requires a certificate, and tells clients without one."""
     async with Talos.connect("127.0.0.1", Maintenance(), port=node.port) as talos:
         with pytest.raises(ConfiguredError, match="not in maintenance"):
             await talos.storage.disks()

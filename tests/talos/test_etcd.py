@@ -82,7 +82,7 @@ async def test_snapshot_to_file(talos: Talos, node: FakeNode, tmp_path: Path) ->
 
 @pytest.mark.parametrize("spoil", [lambda w: w[:-1], lambda w: b"x" + w[1:], lambda _: b""])
 async def test_damaged_snapshot(talos: Talos, node: FakeNode, tmp_path: Path, spoil: Any) -> None:
-    """A snapshot that was cut or changed on the way leaves no file."""
+    """A snapshot that was truncated or changed in transit leaves no file."""
     node.on("EtcdSnapshot", data(spoil(snapshot_bytes())))
     with pytest.raises(TalopsError, match="damaged or truncated"):
         await talos.etcd.snapshot(tmp_path / "backup" / "etcd.snapshot")
@@ -90,7 +90,7 @@ async def test_damaged_snapshot(talos: Talos, node: FakeNode, tmp_path: Path, sp
 
 
 async def test_failed_snapshot_leaves_nothing(talos: Talos, node: FakeNode, tmp_path: Path) -> None:
-    """An error in the middle of the stream leaves the old file as it was."""
+    """An error during the stream leaves the old file as it was."""
     target = tmp_path / "etcd.snapshot"
     target.write_bytes(b"old")
     node.on("EtcdSnapshot", GRPCError(Status.UNAVAILABLE, "etcd is down"))
@@ -110,7 +110,7 @@ async def test_recover_refused(talos: Talos, node: FakeNode, tmp_path: Path) -> 
 async def test_a_member_that_has_not_joined(
     talos: Talos, node: FakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It never answers, and the call never fails by itself: "not yet", soon and with a reason."""
+    """It never answers, and the call never fails: "not yet", soon and with a reason."""
 
     async def hang(_: object, __: object) -> None:
         await asyncio.Event().wait()

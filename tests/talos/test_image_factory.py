@@ -36,14 +36,14 @@ async def test_id_comes_back(status: int) -> None:
     ],
 )
 async def test_refusals_are_told(status: int, body: object, message: str) -> None:
-    """What the factory says, or that it is none, reaches the user."""
+    """What the factory says, or that it is not a factory, reaches the user."""
     with pytest.raises(TalopsError, match=message) as caught:
         await register_schematic(URL, "customization: {}\n", transport=factory(status, body))
     assert caught.value.where == "https://factory.example/schematics"
 
 
 async def test_no_answer_is_unreachable() -> None:
-    """Nobody there is not the same as a refusal."""
+    """No answer is not the same as a refusal."""
 
     def fail(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")

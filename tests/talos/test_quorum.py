@@ -1,4 +1,4 @@
-"""When a control plane may be taken away for a while."""
+"""When a control plane may stop for a while."""
 
 from __future__ import annotations
 

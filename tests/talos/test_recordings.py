@@ -151,7 +151,7 @@ EXPECTED: dict[Kind[Any], Any] = {
 
 @pytest.mark.parametrize("kind", EXPECTED, ids=lambda kind: kind.type)
 def test_kinds_that_talops_reads(kind: Kind[Any]) -> None:
-    """Each decodes without a loss, whoever reads it and whatever the node is."""
+    """Each decodes without a loss, for every role and every node."""
     found = [r for _, r in resources() if r.type == kind.type]
     assert found
     for resource in found:
@@ -240,7 +240,7 @@ async def test_services(talos: Talos, node: FakeNode) -> None:
 
 
 async def test_events(talos: Talos, node: FakeNode) -> None:
-    """The hello is no event, and every event that was recorded has a type of ours."""
+    """The hello is not an event, and every event that was recorded has a type of ours."""
     for exchange in exchanges():
         if name_of(exchange) != "Events" or not exchange.responses:
             continue

@@ -1,4 +1,4 @@
-"""etcd is founded anew from a snapshot only where nothing of it is left."""
+"""etcd is restored from a snapshot only where nothing of it is left."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_recover(talos: Talos, node: FakeNode, snapshot: Path) -> None:
     assert [meta["node"] for name, _, meta in node.asked if name == "EtcdRecover"] == [["a"]]
 
 
-async def test_somebody_has_data(talos: Talos, node: FakeNode, snapshot: Path) -> None:
+async def test_a_node_has_data(talos: Talos, node: FakeNode, snapshot: Path) -> None:
     """One control plane with data is enough to stop: it would be split from the others."""
     has_data(node, "b")
     accepts(node)
@@ -73,7 +73,7 @@ async def test_somebody_has_data(talos: Talos, node: FakeNode, snapshot: Path) -
     assert node.requests("EtcdRecover") == []
 
 
-async def test_somebody_does_not_tell(talos: Talos, node: FakeNode, snapshot: Path) -> None:
+async def test_a_node_does_not_answer(talos: Talos, node: FakeNode, snapshot: Path) -> None:
     """Not knowing whether there is data is never taken for "none"."""
     node.on("List", GRPCError(Status.PERMISSION_DENIED, "not authorized"))
     accepts(node)

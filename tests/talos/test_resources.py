@@ -133,7 +133,7 @@ async def test_decoding(
 
 
 async def test_absent_is_not_unreadable(talos: Talos, node: FakeNode) -> None:
-    """None means that the node said there is none; any other failure is raised."""
+    """None means that the node said it does not exist; any other failure is raised."""
     node.on("Get", GRPCError(Status.NOT_FOUND, "doesn't exist"))
     assert await talos.resources.find(kinds.MACHINE_STATUS, "machine") is None
     node.on("Get", GRPCError(Status.INTERNAL, "oops"))
@@ -155,7 +155,7 @@ def watched(kind: int, item: cosi_pb2.Resource | None = None, **more: Any) -> An
 
 
 async def test_watch(talos: Talos, node: FakeNode) -> None:
-    """Several events may share a message; an errored watch is an error."""
+    """Several events may share a message; an failed watch is an error."""
     first = resource("T", "a")
     node.on(
         "Watch",

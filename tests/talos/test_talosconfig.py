@@ -78,7 +78,7 @@ def test_key_is_not_shown(authority: Authority) -> None:
     ],
 )
 def test_damaged(text: str, message: str) -> None:
-    """A file that is none is refused by name."""
+    """A file that is not a talosconfig is refused by name."""
     with pytest.raises(TalosconfigError, match=message) as caught:
         talosconfig.parse(text, where="my-file")
     assert (caught.value.where or "").startswith("my-file")

@@ -40,7 +40,7 @@ def numbers(scope: Any) -> Counter[tuple[str, int]]:
 
 @pytest.mark.parametrize("path", PROTOS, ids=lambda path: path.stem)
 def test_stubs_match_their_text(path: Path) -> None:
-    """Somebody who edits a .proto file and forgets `make proto` learns it here."""
+    """A changed .proto file without `make proto` is found here."""
     text = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
     file = generated(path)
     written = Counter((name, int(number)) for name, number in _NUMBERED.findall(text))

@@ -73,7 +73,7 @@ class Talops:
 
 @pytest.fixture
 def clean_environment(tool: Callable[[str], Path], tmp_path: Path) -> dict[str, str]:
-    """The pinned tofu first on PATH, and no settings of whoever runs the tests."""
+    """The pinned tofu first on PATH, and no settings of the user who runs the tests."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("TF_", "PROXMOX_", "TALOPS_"))}
     return {**kept, "PATH": f"{tool('tofu').parent}:{os.environ['PATH']}"}
 

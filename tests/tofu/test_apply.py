@@ -1,4 +1,4 @@
-"""From a saved plan to a world that matches it, whatever happens on the way."""
+"""From a saved plan to a world that matches it, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def bigger() -> World:
 
 
 async def test_create(tmp_path: Path) -> None:
-    """New VMs are made in one go, throttled, and the diary is closed."""
+    """New VMs are created in one step, throttled, and the diary is closed."""
     world = World(wanted=cluster())
     await run(world, tmp_path)
     assert world.actual == world.wanted
@@ -121,7 +121,7 @@ async def test_foreign_disk_is_seen(tmp_path: Path) -> None:
 
 
 async def test_passing_failure_is_retried(tmp_path: Path) -> None:
-    """A lock that was busy is tried again; the half-made VM is made anew without asking."""
+    """A lock that was busy is tried again; the half-created VM is replaced without a question."""
     world = World(wanted=cluster(), faults={"w-2": ["VM is locked (clone)", "got timeout"]})
     await run(world, tmp_path)
     assert world.actual == world.wanted
@@ -188,7 +188,7 @@ async def test_finished_vm_is_no_longer_fresh(tmp_path: Path) -> None:
 
 
 async def test_stranger_tainted_needs_its_name(tmp_path: Path) -> None:
-    """A tainted VM that talops was not creating is not made anew unasked."""
+    """A tainted VM that talops was not creating is not replaced without a question."""
     world = World(wanted=cluster(), actual=cluster(), tainted={"cp-1"})
     with pytest.raises(RefusedError, match="its creation did not finish"):
         await run(world, tmp_path)
@@ -199,7 +199,7 @@ async def test_world_that_changes_meanwhile(tmp_path: Path) -> None:
     world = bigger()
 
     async def healthy(batch: Batch) -> None:
-        if batch.names == ("cp-1",):  # somebody edits the inventory
+        if batch.names == ("cp-1",):  # a user edits the inventory
             world.wanted["w-9"] = node("w-9")
 
     with pytest.raises(NotApprovedError, match="the infrastructure changed since the plan: w-9"):
@@ -221,7 +221,7 @@ async def test_no_drift_gate(tmp_path: Path) -> None:
 
 
 async def test_verdict_is_announced(tmp_path: Path) -> None:
-    """Whoever listens gets the table before anything happens."""
+    """The view gets the table before anything happens."""
     world = bigger()
     await run(world, tmp_path)
     first = next(e for e in world.events if isinstance(e, PlanJudged))
@@ -230,7 +230,7 @@ async def test_verdict_is_announced(tmp_path: Path) -> None:
 
 
 async def test_retry_of_a_destruction_takes_away(tmp_path: Path) -> None:
-    """A plan that has to be made again must not bring back what the first half took away."""
+    """A second plan must not bring back what the first half removed."""
     world = World(wanted=cluster(), actual=cluster(), faults={"w-3": ["got timeout"]})
     conduct = replace(CONDUCT, policy=Policy(everything=True), destroy=True)
     saved = tmp_path / "x.tfplan"

@@ -48,7 +48,7 @@ def test_life_of_a_layer(talops: Talops) -> None:
 
 
 def test_apply_without_plan(talops: Talops) -> None:
-    """Apply never plans by itself."""
+    """Apply never plans."""
     code, _, err = talops.run("infra", "apply")
     assert code == 1
     assert "next: talops infra plan" in err

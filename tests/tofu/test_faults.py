@@ -1,4 +1,4 @@
-"""Everything that goes wrong on a Proxmox host, in the middle of an apply.
+"""Everything that goes wrong on a Proxmox host during an apply.
 
 Either the run rides it out, or it fails in words and the next one converges: one VM, its own disks,
 a state that knows it.

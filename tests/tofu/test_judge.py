@@ -1,4 +1,4 @@
-"""The plan judge: every class, and every way to slip past it that anybody thought of.
+"""The plan judge: every class, and every known way to slip past it.
 
 One case per file in cases/judge. `before` and `after` are laid over the VM below.
 """

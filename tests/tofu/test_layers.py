@@ -51,7 +51,7 @@ def test_choose(root: Path, wanted: list[str], names: list[str]) -> None:
 
 
 def test_unknown(root: Path) -> None:
-    """A name that is no layer is answered with those that are."""
+    """For a name that is not a layer, the error lists the layers."""
     with pytest.raises(TalopsError, match="layer homme does not exist") as caught:
         choose(find_layers(root), ["homme"], root)
     assert "02-platforms/home" in str(caught.value.hint)

@@ -1,4 +1,4 @@
-"""What somebody changes behind talops' back: shown with its effect, and repaired or refused.
+"""What a user changes without talops: shown with its effect, and repaired or refused.
 
 One worker per change, so that one plan and one apply show them all.
 """

@@ -66,7 +66,7 @@ async def test_only_the_given_environment(tmp_path: Path) -> None:
 
 
 async def test_missing_program(tmp_path: Path) -> None:
-    """A program that is not there is an error with a hint."""
+    """A missing program is an error with a hint."""
     with pytest.raises(ToolError, match="cannot run"):
         await process.run(["/nowhere/tofu"], cwd=tmp_path, env=ENV)
 
@@ -131,7 +131,7 @@ def _text(path: Path) -> str:
 
 
 def test_killed_talops_lets_the_child_finish(tmp_path: Path) -> None:
-    """Kill -9 of talops is no reason for OpenTofu to stop half-way: it can still write and save."""
+    """Kill -9 of talops does not stop OpenTofu half-way: it can still write and save."""
     script(
         tmp_path,
         """

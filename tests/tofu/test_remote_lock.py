@@ -25,7 +25,7 @@ UNLOCK = re.compile(r"talops (infra force-unlock --layer \S+ \S+)")
 
 
 def test_lock_of_a_killed_tofu(make_site: Callable[..., LabSite], tmp_path: Path) -> None:
-    """The next run does not take the lock by itself; the command that it names frees it."""
+    """The next run does not take the lock automatically; the command that it names frees it."""
     site = make_site(1, 1, "--pace", "0.2")
     store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
     server = RestartingServer(store, "--tls-self-made", str(site.talops.root / "tls"))
@@ -42,7 +42,7 @@ def test_lock_of_a_killed_tofu(make_site: Callable[..., LabSite], tmp_path: Path
         found = UNLOCK.search(err)
         assert found, err
         site.talops.ok(*found[1].split())
-        # What was made is in the state, or is found again: one VM of each name in the end.
+        # What was created is in the state, or is imported: one VM of each name in the end.
         site.talops.ok("infra", "apply-auto")
         assert sorted(site.vms()) == ["demo-cp-1", "demo-w-1"]
         assert site.owners() == {vm["vmid"] for vm in site.vms().values()}

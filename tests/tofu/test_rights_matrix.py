@@ -1,4 +1,4 @@
-"""Each right that `host prepare` grants, taken away: named by `host check`, and something breaks.
+"""Each right that `host prepare` grants, revoked: named by `host check`, and something breaks.
 
 Which call needs which right is Proxmox' own, not the lab's to say: see tests/tofu/lives.py.
 """
@@ -88,7 +88,7 @@ async def breaks_without(
         found = problems(life.wanted, await look(life.access(), life.wanted))
         assert names(found, path, privilege), (path, privilege, found)
         if (path.rpartition("/")[0], privilege) == ("/nodes", "Sys.Audit"):
-            # For the check itself: without it nobody knows whether the VMs fit.
+            # For the check itself: without it the check cannot know whether the VMs fit.
             assert "memory" in [each.rule for each in found]
             return
         with pytest.raises(TalopsError):

@@ -98,7 +98,7 @@ def test_message(message: dict[str, Any], event: Event) -> None:
 
 @pytest.mark.parametrize("line", ["Warning: something", "[1, 2]", '{"cut off', "null"])
 def test_no_message(line: str) -> None:
-    """A line that is no message is kept as it is."""
+    """A line that is not a message is kept as it is."""
     assert parse("l", line) == e.TofuLine("l", line)
 
 

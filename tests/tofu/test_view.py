@@ -45,6 +45,6 @@ def test_what_is_going_on_and_what_is_over() -> None:
 
 
 def test_an_interrupt_says_what_happens_now() -> None:
-    """Whoever presses Ctrl-C learns why it is not over at once, and how it would be."""
+    """After Ctrl-C, the user learns why the run does not end at once, and how it would."""
     (line,) = lines(Interrupted("02-platforms/home"))
     assert "again: stop now" in line

@@ -150,7 +150,7 @@ class Life:
         return Access(endpoint, Token(TOKEN, value), ca_file=ca_file)
 
     def edit(self, change: Callable[[dict[str, Any], list[dict[str, Any]]], None]) -> None:
-        """Change the inventory and render it anew."""
+        """Change the inventory and render it again."""
         change(self.files["cluster.yaml"], self.files["nodes.yaml"]["nodes"])
         write(self.root, self.files, self.world)
 
@@ -213,7 +213,7 @@ async def live_with_everything(life: Life) -> None:
 async def live_as_clones(life: Life) -> None:
     """Build, clone to both hosts, change, bring back what was moved by hand, remove."""
     await life.build_template()
-    await life.build_template()  # and is found again
+    await life.build_template()  # and is imported
     await life.apply()
     moved = {"target": "pve2", "online": 1, "with-local-disks": 1}
     await call(life.world, "POST", "/nodes/pve/qemu/111/migrate", data=moved)

@@ -83,7 +83,7 @@ async def test_no_network_goes_on_to_the_build(tmp_path: Path, gadget: Tool) -> 
 
 
 async def test_build_shows_progress(tmp_path: Path, gadget: Tool) -> None:
-    """A build counts its packages, so that somebody who waits sees how far it is."""
+    """A build counts its packages, so that a waiting user sees its progress."""
     put_go(tmp_path / "bin")
     events: list[Event] = []
     await chain(tmp_path, unreleased(gadget), events).ensure("gadget")
@@ -127,7 +127,7 @@ async def test_failed_build_leaves_nothing(tmp_path: Path, gadget: Tool) -> None
 
 
 async def test_several_processes_build_once(tmp_path: Path, gadget: Tool) -> None:
-    """Whoever comes second waits for the lock and finds the tool in the cache."""
+    """The second process waits for the lock and finds the tool in the cache."""
     log = tmp_path / "builds"
     put_go(tmp_path / "bin", build=f"echo x >> {log}; sleep 0.3")
     chains = [chain(tmp_path, unreleased(gadget)) for _ in range(3)]
@@ -185,7 +185,7 @@ async def test_old_go_is_not_used(tmp_path: Path, gadget: Tool) -> None:
 
 
 async def test_unknown_tool(tmp_path: Path, gadget: Tool) -> None:
-    """A name that is no tool is answered with the names that are."""
+    """For a name that is not a tool, the error lists the tools."""
     with pytest.raises(TalopsError, match="widget is not a known tool") as caught:
         await chain(tmp_path, gadget).find("widget")
     assert caught.value.hint == "choose from: gadget"

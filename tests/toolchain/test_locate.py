@@ -1,4 +1,4 @@
-"""A tool that is there already is used, if it will do."""
+"""An installed tool is used if its version fits."""
 
 from __future__ import annotations
 

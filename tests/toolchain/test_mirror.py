@@ -65,7 +65,7 @@ def test_a_packed_one_serves_both_registries(host: str, tmp_path: Path) -> None:
 
 
 def test_a_view_shows_a_package_that_lies_elsewhere(tmp_path: Path) -> None:
-    """Somebody else's mirror stays as it is."""
+    """A mirror of another program stays as it is."""
     found = packed(tmp_path / "theirs", mirror.TERRAFORM)
     mirror.view(found, tmp_path / "view", VERSION)
     assert mirror.holds(tmp_path / "view", VERSION)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def test_what_the_child_started_ends_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A compiler holds its parent's pipes; nobody waits for it, and it does not go on alone."""
+    """A compiler holds its parent's pipes; nothing waits for it, and it does not continue alone."""
     pid_file = tmp_path / "pid"
     words = ["/bin/sh", "-c", f"sleep 600 & echo $! > {pid_file}; wait"]
     task = asyncio.create_task(process.run(words, env={"PATH": os.environ["PATH"]}))

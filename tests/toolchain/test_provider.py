@@ -175,7 +175,7 @@ async def test_a_mirror_in_the_users_settings_is_theirs(tmp_path: Path) -> None:
 
 
 async def test_a_plugin_folder_of_the_user_is_theirs(tmp_path: Path) -> None:
-    """OpenTofu looks into ~/.terraform.d/plugins by itself."""
+    """OpenTofu always looks into ~/.terraform.d/plugins."""
     laid(tmp_path / ".terraform.d/plugins")
     assert await settings(tmp_path, layer(tmp_path)) is None
 
@@ -194,7 +194,7 @@ async def test_an_installed_provider_is_not_fetched_again(
 
 
 async def test_a_lock_file_that_knows_another_package(tmp_path: Path) -> None:
-    """A colleague's lock file from the registry: say so before OpenTofu does in its own words."""
+    """A colleague's lock file from the registry: reported before OpenTofu fails."""
     folder = layer(tmp_path)
     directory = laid(tmp_path / "given")
     locked(folder, "h1:AAAA=", "zh:00")

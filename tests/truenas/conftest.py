@@ -1,4 +1,4 @@
-"""The same suite against every API that a TrueNAS may speak."""
+"""The same suite against every API of a TrueNAS."""
 
 from __future__ import annotations
 

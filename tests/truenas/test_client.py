@@ -138,7 +138,7 @@ async def ask(access: Access) -> None:
 
 
 async def test_keys(nas: Nas) -> None:
-    """Wrong, revoked, without rights, only for reading: each is told apart, none is shown."""
+    """Wrong, revoked, without rights, only for reading: each is distinguished, none is shown."""
     wrong = Secret("9-" + "x" * 64)
     with pytest.raises(KeyRefusedError, match="rejected this API key") as refused:
         await ask(Access(nas.url, wrong, ca_file=nas.ca_file))
@@ -174,7 +174,7 @@ async def test_a_user_name_tells_expired_from_wrong(nas: Nas) -> None:
 
 
 async def test_too_many_logins_wait_their_turn(tmp_path: Path) -> None:
-    """Twenty a minute are let in by JSON-RPC; the next one waits, or says why it did not."""
+    """JSON-RPC accepts twenty a minute; the next one waits, or says why it did not."""
     method = "auth.login_with_api_key"
     async with running(tmp_path / "lab", NEW) as nas:
         for seconds in (3600.0, 1.0):
@@ -190,7 +190,7 @@ async def test_too_many_logins_wait_their_turn(tmp_path: Path) -> None:
 
 
 async def test_certificates(nas: Nas, tmp_path: Path) -> None:
-    """Not trusted, told so; trusted by its CA or by order; a CA file that is none."""
+    """Not trusted, with an error; trusted by its CA or by option; an invalid CA file."""
     with pytest.raises(UnreachableError, match="not trusted: ") as refused:
         await ask(nas.access(ca_file=None))
     assert "truenas.ca_file" in str(refused.value.hint)
@@ -220,13 +220,13 @@ async def test_slow_answers_end(nas: Nas) -> None:
 
 
 async def test_errors_of_the_server(nas: Nas) -> None:
-    """What nobody foresaw comes through in the server's words."""
+    """Unexpected errors come through in the words of the server."""
     nas.fault("error", path="pool.query", message="the disks are on holiday", times=1)
     with pytest.raises(TalopsError, match="TrueNAS rejected the request: the disks are on holiday"):
         await ask(nas.access())
 
 
-async def test_nobody_there(nas: Nas) -> None:
+async def test_no_server_answers(nas: Nas) -> None:
     """A host that is down, or that not a TrueNAS at all."""
     await nas.service.stop()
     with pytest.raises(UnreachableError, match="does not answer"):

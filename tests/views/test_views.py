@@ -109,7 +109,7 @@ def test_the_live_display_shows_stages_nodes_and_waits(encoding: str) -> None:
 
 
 def test_a_reason_is_shown_as_long_as_it_is_true() -> None:
-    """Once the stage that another one waits for is over, nobody says that it waits."""
+    """Once the stage that another one waits for is over, no line says that it waits."""
     text = io.StringIO()
     console = Console(file=text, width=100)
     view = LiveView(console)
@@ -142,7 +142,7 @@ def test_a_wait_that_fell_silent_is_over() -> None:
     ],
 )
 def test_durations_read_well(seconds: float, text: str) -> None:
-    """As precise as a person wants it."""
+    """As precise as a person needs it."""
     assert duration(seconds) == text
 
 
@@ -190,7 +190,7 @@ PARTS: list[Event] = [
 
 
 def test_the_parts_of_a_change_are_shown_while_they_last() -> None:
-    """Live: what is under way and how many are done; in a log: what is over."""
+    """Live: what is in progress and how many are done; in a log: what is over."""
     board = Board()
     for now, event in enumerate(PARTS):
         board = board.after(event, float(now))

@@ -86,9 +86,7 @@ async def test_every_addon_arrives_once(scene: Scene, tool: Callable[[str], Path
 
 
 async def an_old_secret_stays(scene: Scene, held: Object) -> None:
-    """Without a token of its own, what an older version stored is kept, with a warning; where there
-    is none, nothing is stored.
-    """
+    """Without a token of its own, an older value is kept with a warning, and no value is stored."""
     kept, scene.credentials = scene.credentials, dict(scene.credentials)
     del scene.credentials["proxmox_csi_token_secret"]
     result = await scene.run_addons()

@@ -54,10 +54,10 @@ async def test_a_cluster_follows_its_repository(scene: Scene) -> None:
     assert result.error is None, result.error
     assert result.exit_code == 0
 
-    planted = await scene.get(KEY)
-    assert planted
+    created = await scene.get(KEY)
+    assert created
     identity = scene.own[CURRENT].reveal()
-    assert base64.b64decode(planted["data"]["age.agekey"]).decode().strip() == identity
+    assert base64.b64decode(created["data"]["age.agekey"]).decode().strip() == identity
     canary = await scene.get(CANARY)
     assert canary
     assert len(base64.b64decode(canary["data"]["canary"])) == 32

@@ -118,7 +118,7 @@ async def _missing_manifest(scene: Scene) -> None:
 
 
 async def _foreign_file(scene: Scene) -> None:
-    """One file of the branch is for somebody else: it is named, with whom it is for."""
+    """One file of the branch is for another recipient: both are named."""
     stranger = AgeKey.generate()
     rules = (scene.root / ".sops.yaml").read_text()
     own = AgeKey.parse(scene.own[CURRENT].reveal()).recipient

@@ -1,4 +1,4 @@
-"""A lab in a temporary directory, and a client that speaks to it as root."""
+"""A lab in a temporary directory, and a client that uses it as root."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Pve:
 @asynccontextmanager
 async def running(directory: Path, spec: LabSpec | None = None) -> AsyncIterator[Pve]:
     """A lab that has been there keeps what it was; a new one wastes no time."""
-    fresh = None if directory.exists() else LabSpec()  # noqa: ASYNC240  (nobody waits)
+    fresh = None if directory.exists() else LabSpec()  # noqa: ASYNC240  (nothing waits)
     async with World(directory, spec or fresh) as world:
         pve = Pve(world)
         async with pve.http:

@@ -235,8 +235,8 @@ async def test_creating_in_a_pool_needs_rights_on_the_pool_only(pve: Pve) -> Non
         assert await other.task("DELETE", "/nodes/pve/qemu/101") == "OK"
 
 
-async def test_nobody_gives_more_than_they_have(pve: Pve) -> None:
-    """Whoever may allocate a VM may share it, within their own rights."""
+async def test_users_cannot_grant_more_than_they_have(pve: Pve) -> None:
+    """A user who may allocate a VM may share it, within their own rights."""
     await pve.task("POST", "/nodes/pve/qemu", vmid=101)
     other = await make_token(pve, ("/vms", "PVEVMAdmin"))
     await pve.call("POST", "/access/users", userid="guest@pve")
@@ -261,27 +261,27 @@ async def test_permissions_of_the_caller(pve: Pve) -> None:
 
 async def test_tickets_need_a_csrf_token_to_write(pve: Pve) -> None:
     """A ticket alone reads; writing needs the token that came with it."""
-    anybody = Pve(pve.world, token="-")
-    async with anybody.http as http:
+    other = Pve(pve.world, token="-")
+    async with other.http as http:
         password = pve.world.identity.credentials.password
-        given = await anybody.call("POST", "/access/ticket", username="root@pam", password=password)
+        given = await other.call("POST", "/access/ticket", username="root@pam", password=password)
         http.cookies.set("PVEAuthCookie", given["ticket"])
         assert (await http.get("/version")).is_success
-        refused = await anybody.send("POST", "/pools", poolid="a")
+        refused = await other.send("POST", "/pools", poolid="a")
         assert (refused.status_code, refused.reason_phrase) == (
             401,
             "Permission denied - invalid csrf token",
         )
         http.headers["CSRFPreventionToken"] = given["CSRFPreventionToken"]
-        assert (await anybody.send("POST", "/pools", poolid="a")).is_success
+        assert (await other.send("POST", "/pools", poolid="a")).is_success
 
 
 async def test_tickets_grow_old(pve: Pve) -> None:
     """A host whose clock jumps ahead by three hours refuses the tickets it gave."""
-    anybody = Pve(pve.world, token="-")
-    async with anybody.http as http:
+    other = Pve(pve.world, token="-")
+    async with other.http as http:
         password = pve.world.identity.credentials.password
-        given = await anybody.call("POST", "/access/ticket", username="root@pam", password=password)
+        given = await other.call("POST", "/access/ticket", username="root@pam", password=password)
         http.cookies.set("PVEAuthCookie", given["ticket"])
         pve.world.faults.add(parse({"kind": "clock-skew", "seconds": 3 * 3600}))
         refused = await http.get("/version")

@@ -143,7 +143,7 @@ async def test_across_nodes_over_shared_storage(pve: Pve) -> None:
 
 
 async def test_online_migration_with_local_disks(pve: Pve) -> None:
-    """Disks move along, the VM keeps running, the old node forgets it."""
+    """Disks move along, the VM keeps running, the old node does not list it any more."""
     await make(pve, template=False, ide2="local-lvm:cloudinit")
     await pve.task("POST", f"{SOURCE}/status/start")
     move = {"target": "pve2", "online": 1}

@@ -32,7 +32,7 @@ async def test_some_changes_wait_for_the_next_start(pve: Pve) -> None:
 
 
 async def test_a_disk_that_is_taken_out_stays_unused(pve: Pve) -> None:
-    """Until somebody removes it; putting it back uses it again."""
+    """Until a user removes it; putting it back uses it again."""
     await make(pve, scsi0="local-lvm:1", scsi1="local-lvm:2")
     await pve.call("PUT", f"{VM}/config", delete="scsi1,net7,hostpci3")
     config = await pve.call("GET", f"{VM}/config")

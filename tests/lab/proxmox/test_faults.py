@@ -66,7 +66,7 @@ async def test_a_locked_vm(pve: Pve) -> None:
 
 
 async def test_a_full_storage(pve: Pve) -> None:
-    """Shown in its status, and met by whoever needs space."""
+    """Shown in its status, and met by every user who needs space."""
     break_it(pve, kind="storage-full", storage="local-lvm")
     assert (await pve.call("GET", "/nodes/pve/storage/local-lvm/status"))["avail"] == 0
     ended = await pve.task("POST", "/nodes/pve/qemu", vmid=101, efidisk0="local-lvm:1,efitype=4m")

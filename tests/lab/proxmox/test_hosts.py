@@ -45,7 +45,7 @@ async def test_vlans_are_read_from_their_names(pve: Pve) -> None:
 
 
 async def test_a_gpu_is_given_to_one_running_vm(pve: Pve) -> None:
-    """The second VM that wants it does not start."""
+    """The second VM that uses it does not start."""
     mapping = "id=10de:2204,iommugroup=14,node=pve,path=0000:01:00.0,subsystem-id=1458:403b"
     await pve.call("POST", "/cluster/mapping/pci", id="gpu0", map=mapping)
     for vmid in (101, 102):
@@ -58,7 +58,7 @@ async def test_a_gpu_is_given_to_one_running_vm(pve: Pve) -> None:
 
 
 async def test_mappings_are_compared_with_the_hardware(pve: Pve) -> None:
-    """A wrong device id is found when a VM starts, and when somebody asks for checks."""
+    """A wrong device id is found when a VM starts, and when a user asks for checks."""
     wrong = "id=10de:ffff,iommugroup=14,node=pve,path=0000:01:00.0,subsystem-id=1458:403b"
     await pve.call("POST", "/cluster/mapping/pci", id="gpu0", map=wrong)
     (row,) = await pve.call("GET", "/cluster/mapping/pci", **{"check-node": "pve"})

@@ -1,4 +1,4 @@
-"""What the lab's Proxmox tells whoever runs the guests, and what guests tell it."""
+"""What the lab's Proxmox tells the runtime of the guests, and what guests tell it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ async def test_power_is_passed_on(pve: Pve, recorder: Recorder) -> None:
 
 
 async def test_the_imported_image_outlives_its_source(pve: Pve, recorder: Recorder) -> None:
-    """A disk that was imported still boots when the image file is gone."""
+    """A disk that was imported still boots when the image file does not exist any more."""
     await pve.task("POST", "/nodes/pve/qemu", **VM)
     await pve.task("DELETE", "/nodes/pve/storage/local/content/local:import/nocloud-amd64.raw")
     await pve.task("POST", "/nodes/pve/qemu/101/template")
@@ -139,7 +139,7 @@ async def test_the_imported_image_outlives_its_source(pve: Pve, recorder: Record
 
 
 async def test_a_guest_that_switches_itself_off(pve: Pve) -> None:
-    """Is stopped for everybody, without a task."""
+    """Is stopped for every client, without a task."""
     await pve.task("POST", "/nodes/pve/qemu", **VM)
     await pve.task("POST", "/nodes/pve/qemu/101/status/start")
     await pve.world.proxmox.guest_powered_off(UUID)

@@ -89,7 +89,7 @@ async def test_terraform_agrees(tmp_path: Path, programs: Programs) -> None:
 
 
 async def test_import(tmp_path: Path, programs: Programs) -> None:
-    """A VM that is forgotten and imported again needs no change."""
+    """A VM that is removed from the state and imported again needs no change."""
     async with running(tmp_path / "lab") as pve:
         tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         await tofu.apply()
@@ -181,7 +181,7 @@ async def planned_changes(pve: Pve, tofu: Tofu) -> None:
 
 
 async def test_out_of_band_power_and_place(tmp_path: Path, programs: Programs) -> None:
-    """A VM that was stopped is started, one that was deleted is made again."""
+    """A VM that was stopped is started, one that was deleted is created again."""
     async with running(tmp_path / "lab") as pve:
         tofu = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         await tofu.apply()

@@ -94,7 +94,7 @@ async def test_names_of_disks(pve: Pve, storage: str, drive: str, volid: str) ->
     ],
 )
 async def test_thick_storages_fill_up(pve: Pve, storage: str, reason: str) -> None:
-    """What does not fit is refused in that storage's words, and the VM is not there."""
+    """What does not fit is refused with the error of that storage, and the VM does not exist."""
     assert await pve.task("POST", "/nodes/pve/qemu", vmid=101, scsi0=f"{storage}:8") == "OK"
     status = await pve.call("GET", f"/nodes/pve/storage/{storage}/status")
     assert (status["total"], status["avail"]) == (10 << 30, 2 << 30)
@@ -242,6 +242,6 @@ async def test_moving_a_disk(pve: Pve) -> None:
 
 
 async def test_removing_what_is_not_there(pve: Pve) -> None:
-    """Is no failure: the task's log says that there was nothing."""
+    """Is not a failure: the log of the task says that nothing existed."""
     path = "/nodes/pve/storage/local/content/local:iso/none.iso"
     assert await pve.task("DELETE", path) == "OK"

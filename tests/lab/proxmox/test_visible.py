@@ -1,7 +1,7 @@
 """What a token with few rights is shown: the real checks, from recorded refusals of Proxmox VE 9.2.
 
 `GET content/VOLID` asks for Datastore.Audit on the storage and VM.Config.Disk on the VM, or for
-Datastore.Allocate; bridges are shown to whoever has an SDN right on them or on one of their VLANs.
+Datastore.Allocate; bridges are shown to users with an SDN right on them or on one of their VLANs.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ async def test_content_shows_what_may_be_read(pve: Pve, privileges: str, listed:
 async def test_bridges_are_shown_by_sdn_rights(
     pve: Pve, path: str, privilege: str, *, seen: bool
 ) -> None:
-    """Whoever may change a node's network does not see its bridges for that."""
+    """A user who may change the network of a node does not see its bridges for that."""
     other = await with_rights(pve, (path, privilege))
     async with other.http:
         names = {row["iface"] for row in await other.call("GET", "/nodes/pve/network")}

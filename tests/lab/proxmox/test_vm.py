@@ -64,7 +64,7 @@ async def test_a_taken_id_is_refused(pve: Pve) -> None:
 
 
 async def test_the_list_is_the_same_packed_or_not(pve: Pve) -> None:
-    """Whoever takes gzip gets the kept answer packed; nobody gets an old one."""
+    """A client that accepts gzip gets the kept answer packed; no client gets an old one."""
     plain = {"Accept-Encoding": "identity"}
     for vmid in (101, 102):
         await pve.task("POST", "/nodes/pve/qemu", vmid=vmid)

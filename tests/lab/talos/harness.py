@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def claim_network() -> tuple[str, socket.socket]:
-    """A /24 of loopback that nobody else on this machine uses: the socket holds it."""
+    """A /24 of loopback that nothing else on this machine uses: the socket holds it."""
     while True:
         network = f"127.{random.randrange(16, 240)}.{random.randrange(256)}"
         holder = socket.socket()
@@ -118,7 +118,7 @@ class Lab:
         await self.apply(name, self.files.config(kind, name, *more, **machine))
 
     async def up(self, *names: str) -> None:
-        """Until they run their config from their own disk and answer whoever may call."""
+        """Until they run their config from their own disk and answer every authorized client."""
         for name in names:
 
             async def runs(name: str = name) -> bool:

@@ -1,7 +1,7 @@
 """Lab nodes in the states in which real nodes were recorded, and a way to ask them the same.
 
-The recorded cluster had 10.77.0.0/24; addresses are moved into the lab's network on the way in and
-back on the way out. Its machine configs stand in the recording.
+The recorded cluster had 10.77.0.0/24; addresses are moved into the lab's network in each request
+and back in each response. Its machine configs stand in the recording.
 """
 
 from __future__ import annotations

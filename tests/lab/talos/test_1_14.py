@@ -131,7 +131,7 @@ async def test_nodes_install_from_a_document(lab: Lab, tmp_path: Path) -> None:
 
 
 async def test_apply_modes(lab: Lab, tmp_path: Path) -> None:
-    """No change reboots any more: AUTO is NO_REBOOT, a trial run says so, REBOOT is gone."""
+    """No change reboots any more: AUTO is NO_REBOOT, a trial run says so, REBOOT does not exist."""
     await configured(lab, tmp_path)
     mode, api = ApplyConfigurationRequest, lab.api("cp-1")
     config = lab.node("cp-1").config

@@ -28,7 +28,7 @@ def taken() -> bool:
 
 @pytest.mark.parametrize("turns", range(1, 7))
 async def test_what_is_switched_off_listens_no_more(turns: int) -> None:
-    """Cut off and closed in any order, a dead machine leaves nobody at its address."""
+    """Cut off and closed in any order, nothing answers at the address of a dead machine."""
     node: Any = SimpleNamespace(addresses=(ADDRESS,))
     apid = Apid(node)
     losing = asyncio.ensure_future(apid.lose_network())
@@ -39,8 +39,8 @@ async def test_what_is_switched_off_listens_no_more(turns: int) -> None:
     assert not taken()
 
 
-async def test_whoever_calls_hangs_until_the_network_is_back() -> None:
-    """Taken by the kernel, answered by nobody, and let go in the end."""
+async def test_calls_hang_until_the_network_is_back() -> None:
+    """Accepted by the kernel, never answered, and closed in the end."""
     node: Any = SimpleNamespace(addresses=(ADDRESS,))
     apid = Apid(node)
     await apid.lose_network()

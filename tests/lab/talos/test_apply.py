@@ -93,7 +93,7 @@ async def test_modes_of_apply(lab: Lab) -> None:
 
 
 async def test_try_mode_reverts(lab: Lab) -> None:
-    """A config that nobody confirms is gone after its time."""
+    """A config that is not confirmed is rolled back after its timeout."""
     await configured(lab)
     node, timeout = lab.node("cp-1"), Duration()
     timeout.FromTimedelta(dt.timedelta(seconds=0.3))
@@ -112,7 +112,7 @@ async def test_try_mode_reverts(lab: Lab) -> None:
 
 
 async def test_two_applies_at_once(lab: Lab) -> None:
-    """The second caller is told that another apply is under way."""
+    """The second caller is told that another apply is in progress."""
     await configured(lab)
     request = ApplyConfigurationRequest(data=lab.files.config("controlplane", "cp-1"))
     async with lab.node("cp-1").applying:

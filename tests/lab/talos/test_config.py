@@ -117,7 +117,7 @@ def test_documents_are_refused_with_their_line() -> None:
 
 
 def test_broken_yaml_is_refused() -> None:
-    """What is no YAML at all is a decode error."""
+    """What is not YAML is a decode error."""
     with pytest.raises(BadConfigError, match=r"^decode error: yaml: "):
         decode(b"machine: {", minor=13)
 

@@ -101,7 +101,7 @@ async def test_two_members_refuse_the_old_upgrade(lean_lab: Lab) -> None:
 
 
 async def test_three_members_come_and_go(lean_lab: Lab) -> None:
-    """One cluster through a lost network, lost power, a reset, and a machine gone for good."""
+    """One cluster through a lost network, lost power, a reset, and a machine that never returns."""
     lab, names = lean_lab, ["cp-1", "cp-2", "cp-3"]
     await lab.cluster(*names)
     await until(partial(_voters, lab, set(names)))
@@ -247,7 +247,7 @@ async def _ready_is(lab: Lab, name: str, wanted: str) -> bool:
 
 
 async def _lost_machine_becomes_unknown(lab: Lab) -> None:
-    """Kubernetes notices a node whose power is gone, and its return."""
+    """Kubernetes notices a node that lost its power, and its return."""
     assert await _ready_is(lab, "w-1", "True")
     await lab.host.power_off(lab.machines["w-1"].uuid, graceful=False)
     await until(partial(_ready_is, lab, "w-1", "Unknown"))
@@ -285,7 +285,7 @@ async def _never_ready_until_the_fault_is_gone(lab: Lab) -> None:
 
 
 async def _both_dialects_of_upgrade(lab: Lab) -> None:
-    """The old call reboots by itself, the new one is pull, upgrade, then a reboot."""
+    """The old call includes the reboot, the new one is pull, upgrade, then a reboot."""
     boot = lab.node("cp-1").boot_id
     reply = await lab.api("cp-1").Upgrade(UpgradeRequest(image=INSTALLER))
     assert reply.messages[0].ack == "Upgrade request received"

@@ -98,7 +98,7 @@ async def test_clock_ahead_shows_in_the_certificate(lab: Lab) -> None:
 
 
 async def test_nodes_come_back_in_whatever_order(lab: Lab) -> None:
-    """A worker whose clock was put right needs a control plane to sign, which is cut off itself."""
+    """A worker with a corrected clock needs the signature of a control plane without network."""
     await lab.start("cp-1", "w-1")
     for name in ("cp-1", "w-1"):
         await lab.configure(name)
@@ -199,7 +199,7 @@ LATE_PHASES = ["install", "config", "services", "etcd", "kubernetes", "kubelet"]
 
 
 async def crash_and_recover(lab: Lab, phase: str) -> None:
-    """Drive a control plane to Ready as a careful client does: look again after each loss."""
+    """Drive a control plane to Ready as a careful client does: observe again after each loss."""
     lab.host.faults.set("cp-1", Faults(crash_at=phase))
     await lab.start("cp-1")
     await lab.configure("cp-1")
@@ -223,5 +223,5 @@ async def crash_and_recover(lab: Lab, phase: str) -> None:
 @pytest.mark.chaos
 @pytest.mark.parametrize("phase", LATE_PHASES)
 async def test_control_plane_survives_every_crash(real_lab: Lab, phase: str) -> None:
-    """Wherever it crashes on the way up, it ends with one etcd and Ready."""
+    """Wherever it crashes during its start, it ends with one etcd and Ready."""
     await crash_and_recover(real_lab, phase)

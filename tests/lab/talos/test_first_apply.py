@@ -70,7 +70,7 @@ async def test_an_unknown_authority_signs_in_maintenance(lab: Lab) -> None:
 
 
 async def test_the_certificate_changes_while_the_port_stays_open(slow_lab: Lab) -> None:
-    """Whoever connects again and again sees the old, then the new, and never a refusal."""
+    """A client that reconnects sees the old, then the new, and never a refusal."""
     lab = slow_lab
     await lab.start("cp-1")
     await lab.apply("cp-1", lab.files.config("controlplane", "cp-1"))

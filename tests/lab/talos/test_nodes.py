@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 async def test_maintenance_knows_the_machine(lab: Lab) -> None:
-    """Disks answer without a certificate; founding a cluster is denied."""
+    """Disks answer without a certificate; a bootstrap is denied."""
     await lab.start("w-1")
     await lab.stage("w-1", Stage.MAINTENANCE)
     disks = StorageServiceStub(lab.channel("w-1", maintenance=True))
@@ -212,7 +212,7 @@ async def test_forwarding_and_fan_out(lab: Lab) -> None:
 
 
 async def test_bootstrap_checks(lab: Lab) -> None:
-    """A worker is no place to found a cluster."""
+    """A cluster cannot be bootstrapped on a worker."""
     await lab.start("cp-1", "w-1")
     for name in lab.machines:
         await lab.configure(name)

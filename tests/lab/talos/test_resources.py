@@ -118,7 +118,7 @@ async def test_kinds_can_be_looked_up(lab: Lab) -> None:
 
 
 async def test_config_is_for_administrators(lab: Lab) -> None:
-    """Readers see the node, not its secrets; nobody writes."""
+    """Readers see the node, not its secrets; no role can write."""
     await up(lab, "cp-1")
     admin, reader = StateStub(lab.channel("cp-1")), StateStub(lab.channel("cp-1", "os:reader"))
     reply = await admin.Get(cosi_pb2.GetRequest(**CONFIG))

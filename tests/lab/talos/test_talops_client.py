@@ -107,7 +107,7 @@ async def test_running_node(lab: Lab) -> None:
 
 
 async def test_strangers(lab: Lab) -> None:
-    """Wrong CA and foreign certificate are told apart by name."""
+    """Wrong CA and foreign certificate are distinguished by name."""
     async with await configured(lab, "cp-1"):
         pass
     ours, theirs = credentials(lab.files), credentials(ClusterFiles("https://other:6443"))

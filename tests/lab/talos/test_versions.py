@@ -1,8 +1,8 @@
 """Kubernetes' versions in the lab: as `talosctl upgrade-k8s` changes and watches them.
 
 The order of events is that of Talos' pkg/cluster/kubernetes (talos_managed.go, kubelet.go): the
-next version of the config resource, then the pod with that annotation; the kubelet's service goes
-away and comes back healthy, then the Node has the version.
+next version of the config resource, then the pod with that annotation; the kubelet's service stops
+and becomes healthy again, then the Node has the version.
 """
 
 from __future__ import annotations

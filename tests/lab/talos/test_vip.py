@@ -1,4 +1,4 @@
-"""The shared address of control planes, by itself."""
+"""The shared address of control planes, alone."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_what_each_version_speaks(version: str, found: tuple[bool, bool]) -> Non
 
 
 def test_versions_are_checked() -> None:
-    """A word is no version; the flag of `lab start` changes nothing but it."""
+    """A word is not a version; the flag of `lab start` changes nothing but it."""
     made = _spec(None, [], None, None, "24.10")
     assert made == usual().model_copy(update={"truenas": TrueNasSpec(version="24.10")})
     assert truenas_of("24.10", TrueNasSpec()).version == "24.10"

@@ -26,7 +26,7 @@ from talops.machineconfig.schema.types import (
 if TYPE_CHECKING:
     import random
 
-# Without these a document is none any more.
+# Without these it is not a document any more.
 KEPT = {"apiVersion", "kind", "name", "version", "debug"}
 JSON_PATCH = '[{"op": "add", "path": "/machine/token", "value": "x"}]'
 # Compared as Talos writes it, whatever was written before.
@@ -40,7 +40,7 @@ UNMERGEABLE_FIELD = (MAIN_KIND, "machine", "install", "diskSelector", "size")
 
 @dataclass
 class Maker:
-    """Makes documents; `wild` is how often a value is none that fits."""
+    """Makes documents; `wild` is how often a value does not fit."""
 
     rng: random.Random
     vocabulary: Vocabulary

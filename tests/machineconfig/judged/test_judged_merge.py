@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CASES = sorted((Path(__file__).parents[1] / "merge_cases").glob("*.yaml"))
 PAIRS = 500
 PARTS = [*(("1.13", part) for part in range(4)), *(("1.14", part) for part in range(2))]
-# Talos 1.14 passes over the deletion of a document that is not there; talops tells of it.
+# Talos 1.14 ignores the deletion of a missing document; talops reports it.
 STRICTER = {"1.13": "never", "1.14": "patch delete: document"}
 # What the library says, what talops says.
 REASONS = {

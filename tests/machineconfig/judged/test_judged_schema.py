@@ -34,7 +34,7 @@ Shape = dict[str, Any]
 SCHEMA = {MAIN_KIND: MAIN, **KINDS, **KINDS_OF_1_14}
 # Which library knows the newest fields; the older one must know all others.
 LIBRARIES = sorted({JUDGES[contract] for contract in Contract})
-# Go types that read a text or a number themselves, or that are one to whoever writes a config.
+# Go types that read a text or a number themselves, or that are one for the author of a config.
 ONE_VALUE = {
     *("v1alpha1.Endpoint", "v1alpha1.InstallDiskSizeMatcher", "v1alpha1.Base64Bytes"),
     *("meta.URL", "network.PortRange", "x509.PEMEncodedCertificateAndKey"),

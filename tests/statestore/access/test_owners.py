@@ -61,7 +61,7 @@ async def test_only_the_owner_writes_and_unlocks(store: Store) -> None:
 
 
 async def test_locks_of_older_servers_have_no_owner(store: Store) -> None:
-    """They work as before, for whoever knows the id."""
+    """They work as before, for every client with the id."""
     await store.lock(STATE, lock_of("old"))
     written = await store.write(STATE, replace(draft_of(state_body(1), lock_id="old"), actor=BOB))
     assert written.kind is OutcomeKind.DONE
@@ -94,7 +94,7 @@ async def test_a_renewal_is_not_recorded(store: Store) -> None:
     assert [found.action for found in await store.audit(10)] == ["lock"]
 
 
-async def test_an_ended_lease_that_nobody_took_is_still_held(store: Store) -> None:
+async def test_an_ended_lease_that_was_not_taken_is_still_held(store: Store) -> None:
     """A run that was away returns to its lock if no other run came meanwhile."""
     await store.lock(RUN, alices("a", ENDED))
     await store.lock(STATE, alices("s"))

@@ -253,7 +253,7 @@ def test_a_journal_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_cut_chain_stops_the_server(tmp_path: Path) -> None:
-    """Whoever removes the last blocks, but not the head beside them, is noticed at the start."""
+    """A removal of the last blocks, but not of the head beside them, is noticed at the start."""
     store = SqliteStore(tmp_path)
     for serial in (1, 2, 3):
         await store.write(STATE, draft_of(state_body(serial)))

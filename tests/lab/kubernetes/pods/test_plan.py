@@ -35,7 +35,7 @@ def pod(restart: str = "Always", command: tuple[str, ...] = (), **notes: str) ->
     ],
 )
 def test_plan(given: dict[str, Any], wanted: Plan) -> None:
-    """Pods that say nothing take the usual time; those of Jobs end by themselves."""
+    """Pods that say nothing take the usual time; those of Jobs end without a signal."""
     assert plan(given, start=START, stop=STOP) == wanted
 
 

@@ -214,7 +214,7 @@ async def _a_boot_that_does_not_end(lab: Lab) -> None:
 
 
 async def _a_trial_that_cuts_the_network(lab: Lab) -> None:
-    """It really cuts it, and the node returns by itself with the config that it had."""
+    """It really cuts it, and the node returns with the config that it had."""
     down = {"apiVersion": "v1alpha1", "kind": "LinkConfig", "name": "eth0", "up": False}
     before, boot = lab.node("cp-1").config, lab.node("cp-1").boot_id
     request = ApplyConfigurationRequest(
