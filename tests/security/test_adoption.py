@@ -14,7 +14,7 @@ from talops.checks.before.host import judge
 from talops.pipeline.checks import Verdict
 from talops.proxmox.check import problems as host_problems
 from talops.proxmox.wanted import RecordedVm
-from talops.site.existing_vms import lost_vms, occupied
+from talops.site.proxmox.existing_vms import lost_vms, occupied
 from talops.tofu.creation_record import CreationRecord
 from talops.tofu.identity import problems, recorded
 from talops.tofu.plan import VM, Change

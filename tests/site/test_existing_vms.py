@@ -14,8 +14,8 @@ from talops.errors import DeniedError, UnreachableError
 from talops.proxmox.client import Access, Token
 from talops.proxmox.vm_configs import disk_slots
 from talops.redaction import Secret
-from talops.site.existing_vms import find_lost, lost_vms, read_attached
 from talops.site.layer_access import proxmox_access
+from talops.site.proxmox.existing_vms import find_lost, lost_vms, read_attached
 from talops.tofu.plan import VM, Change
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from talops.inventory.load import load
 from talops.proxmox.facts import Guest
-from talops.site.host_wanted import wanted
+from talops.site.proxmox.wanted import wanted
 from talops.stages.leftovers import left_states, left_vms, left_volumes
 from talops.statestore.backends.interface import StateInfo
 

@@ -17,7 +17,7 @@ from talops.inventory.load import load
 from talops.pipeline.lease import Fence
 from talops.proxmox.facts import Guest
 from talops.site.founding.evidence import Evidence
-from talops.site.host_wanted import wanted
+from talops.site.proxmox.wanted import wanted
 from talops.site.site import Limits
 from talops.stages.adopt import Adopt, Facts
 from talops.stages.bootstrap import ControlPlaneFacts

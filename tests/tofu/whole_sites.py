@@ -27,9 +27,9 @@ from talops.proxmox.prepare import look as survey
 from talops.proxmox.rights import grants, needs, roles
 from talops.redaction import Secret
 from talops.render.tree import render
-from talops.site.host_wanted import wanted
 from talops.site.layer_access import layer_applier
-from talops.site.template_recipe import recipes
+from talops.site.proxmox.template_recipe import recipes
+from talops.site.proxmox.wanted import wanted
 from talops.tofu.apply_options import ApplyOptions
 from talops.tofu.policy import Policy
 

@@ -16,7 +16,7 @@ from talops.proxmox.prepare import do, plan
 from talops.proxmox.prepare import look as existing_access
 from talops.redaction import Secret
 from talops.secrets.vault import FILE, Vault
-from talops.site.host_wanted import wanted
+from talops.site.proxmox.wanted import wanted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

@@ -158,7 +158,7 @@ async def find_engine(
     program: str | None = None,
 ) -> Path:
     """OpenTofu or Terraform, installed if it is missing; `program` is the requested one."""
-    from talops.site.state_passphrase import states_are_encrypted
+    from talops.site.state.passphrase import states_are_encrypted
     from talops.toolchain.engine import ensure_engine
     from talops.toolchain.install import Toolchain
 

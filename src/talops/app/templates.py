@@ -9,8 +9,8 @@ from talops.errors import TalopsError
 from talops.inventory.schematics import schematic_text
 from talops.proxmox import template_build, templates
 from talops.proxmox.client import Client
-from talops.site.host_wanted import template_node
-from talops.site.template_recipe import recipes
+from talops.site.proxmox.template_recipe import recipes
+from talops.site.proxmox.wanted import template_node
 from talops.talos.image_factory import ImageFactory
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from talops.redaction import Secret
 from talops.render.backend import backend_environment, provider_environment
 from talops.render.layers import layers, platform
 from talops.render.tree import PROVIDER_VERSION
-from talops.site import existing_vms
 from talops.site.enrolment.record import EnrolmentRecord
+from talops.site.proxmox import existing_vms
 from talops.tofu import identity
 from talops.tofu.apply import Applier
 from talops.tofu.creation_record import CreationRecord

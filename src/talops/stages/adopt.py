@@ -25,8 +25,8 @@ from talops.proxmox.guests import guests
 from talops.render.layers import layers, platform
 from talops.render.values import platform_values
 from talops.site import layer_access as access
-from talops.site.host_wanted import wanted
-from talops.site.proxmox_access import access_of
+from talops.site.proxmox.access import access_of
+from talops.site.proxmox.wanted import wanted
 from talops.site.state.copies import copies_around
 from talops.stages.configure import pending_files
 from talops.tofu.apply import fleeting

@@ -13,7 +13,7 @@ from talops.machineconfig.secrets.talosconfig import context_of
 from talops.pipeline.stage import Change, Stage
 from talops.plural import count
 from talops.render.tree import render
-from talops.site.state_passphrase import states_are_encrypted
+from talops.site.state.passphrase import states_are_encrypted
 from talops.site.written_configs import talosconfig_change, write
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError, UnreachableError
 from talops.inventory.schematics import schematic_text
 from talops.pipeline.stage import Change, Stage
-from talops.site.image_files import absent_images
+from talops.site.proxmox.image_files import absent_images
 from talops.talos.image_factory import ImageFactory
 from talops.upgrades.versions import minor, newest_release
 

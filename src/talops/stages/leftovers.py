@@ -12,8 +12,8 @@ from talops.proxmox import storage
 from talops.proxmox.client import Client
 from talops.proxmox.guests import guests
 from talops.render.layers import layers
-from talops.site.host_wanted import wanted
-from talops.site.proxmox_access import access_of
+from talops.site.proxmox.access import access_of
+from talops.site.proxmox.wanted import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

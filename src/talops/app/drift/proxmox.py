@@ -9,7 +9,7 @@ from talops.errors import TalopsError
 from talops.pipeline.stage import Absent
 from talops.render.layers import layers
 from talops.site import layer_access as access
-from talops.site.existing_vms import read_attached
+from talops.site.proxmox.existing_vms import read_attached
 from talops.tofu.plan import VM, Change
 from talops.tofu.rules import Effect
 

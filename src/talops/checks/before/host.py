@@ -15,8 +15,8 @@ from talops.proxmox.client import Token
 from talops.proxmox.wanted import RecordedVm
 from talops.render.layers import platform
 from talops.site import layer_access as access
-from talops.site.host_wanted import wanted
-from talops.site.proxmox_access import access_of
+from talops.site.proxmox.access import access_of
+from talops.site.proxmox.wanted import wanted
 from talops.tofu.identity import recorded
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError, UnreachableError
 from talops.pipeline.checks import failed, passed, warning
 from talops.plural import count
-from talops.site.image_files import absent_images
+from talops.site.proxmox.image_files import absent_images
 from talops.site.site import Site
 from talops.talos.image_factory import ImageFactory
 

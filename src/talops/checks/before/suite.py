@@ -21,7 +21,7 @@ from talops.checks.before import (
 from talops.pipeline.checks import Check
 from talops.site.run_lock import lock_name
 from talops.site.state.backends import backend_of
-from talops.site.state_passphrase import states_are_encrypted
+from talops.site.state.passphrase import states_are_encrypted
 from talops.toolchain.install import Toolchain
 
 if TYPE_CHECKING:

@@ -129,7 +129,7 @@ def prepare(
     from talops.cli.host import prepare as host_prepare
     from talops.cli.host.access import place_of
     from talops.proxmox.prepare import PrepareOptions
-    from talops.site.host_wanted import wanted
+    from talops.site.proxmox.wanted import wanted
 
     site = place_of(directory)
     asked = PrepareOptions(wanted(site.cluster), account, token_name, _gpus(gpu), new_token)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.proxmox.vm_configs import vm_configs
 from talops.site.enrolment.proof import KnownVm
-from talops.site.proxmox_access import access_of
+from talops.site.proxmox.access import access_of
 from talops.tofu.identity import read_config
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError
 from talops.proxmox.provenance import Provenance
 from talops.proxmox.templates import Hardware, Recipe
-from talops.site.host_wanted import template_node
+from talops.site.proxmox.wanted import template_node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
