@@ -47,7 +47,7 @@ class Kubernetes:
         """What must change before this upgrade; reads only. Warnings are notes of the run."""
         fleet = await self._site.secrets.fleet()
         wanted = await targets(self._site, to)
-        facts = await facts_for(await self._look(), wanted, fleet, self._roller.reach)
+        facts = await facts_for(await self._look(), wanted, fleet, self._roller.kube)
         for text in warnings(facts):
             self._report.note(text, level="warning", hint="kubectl get --raw /metrics")
         return problems(facts)
@@ -59,9 +59,9 @@ class Kubernetes:
         fleet = await self._site.secrets.fleet()
         await pull_everywhere(running.nodes, wanted, fleet, self._report)
         await self._roller.pass_gates(self._report)
-        async with self._roller.reach.open() as kube:
+        async with self._roller.kube.open() as kube:
             await mark.begin(kube, running.low, to)
-        raising = Raising(self._site, fleet, self._roller.reach, self._report)
+        raising = Raising(self._site, fleet, self._roller.kube, self._report)
         for component in STATIC_PODS:
             for seen in running.planes:
                 await self._static_pod(raising, seen, component, wanted)
@@ -70,12 +70,12 @@ class Kubernetes:
         await self._require_api_servers(to)
         for seen in (*running.planes, *(s for s in running.nodes if not s.node.controller)):
             await self._kubelet(raising, seen, wanted)
-        async with self._roller.reach.open() as kube:
+        async with self._roller.kube.open() as kube:
             await mark.end(kube)
 
     async def _look(self) -> Running:
         fleet = await self._site.secrets.fleet()
-        return await look_at(self._site, fleet, self._roller.reach)
+        return await look_at(self._site, fleet, self._roller.kube)
 
     async def _static_pod(
         self, raising: Raising, seen: NodeRunning, component: Component, wanted: Targets

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from talops.kube.objects import Object
     from talops.pipeline.stage import Reporter
-    from talops.rolls.reach import KubeReach
+    from talops.rolls.kube_access import KubeAccess
     from talops.site.fleet import Fleet
     from talops.site.site import Site
     from talops.talos.resources import ResourceCalls
@@ -40,10 +40,10 @@ _CONFIG_VERSION = "talos.dev/config-version"
 class Raising:
     """Safe to repeat: a config that names the image already is not sent again."""
 
-    def __init__(self, site: Site, fleet: Fleet, reach: KubeReach, report: Reporter) -> None:
+    def __init__(self, site: Site, fleet: Fleet, access: KubeAccess, report: Reporter) -> None:
         self._site = site
         self._fleet = fleet
-        self._reach = reach
+        self._access = access
         self._report = report
 
     async def config(self, seen: NodeRunning, component: Component, image: str) -> bool:
@@ -92,7 +92,7 @@ class Raising:
                 reason = await _service(talos.resources, image)
             if reason:
                 return NotYet(reason)
-            node = (await self._reach.nodes()).get(seen.name)
+            node = (await self._access.nodes()).get(seen.name)
             if node is None:
                 return NotYet(f"Kubernetes has no Node {seen.name}")
             now = str(((node.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion"))
@@ -133,7 +133,7 @@ class Raising:
         self._tell(seen, component, "done", started)
 
     async def _pod(self, seen: NodeRunning, component: Component) -> Object | None:
-        async with self._reach.open() as kube:
+        async with self._access.open() as kube:
             pods = await kube.list_all(
                 "v1", "Pod", namespace="kube-system", labels=f"k8s-app={component}"
             )

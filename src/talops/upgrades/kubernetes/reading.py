@@ -16,7 +16,7 @@ from talops.upgrades.kubernetes.problems import Facts, Use, hops
 from talops.upgrades.kubernetes.removed import removed_by
 
 if TYPE_CHECKING:
-    from talops.rolls.reach import KubeReach
+    from talops.rolls.kube_access import KubeAccess
     from talops.site.fleet import Fleet
     from talops.talos.client import Talos
     from talops.upgrades.kubernetes.removed import Resource
@@ -31,13 +31,13 @@ _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _API_PORT = 6443
 
 
-async def facts_for(running: Running, targets: Targets, fleet: Fleet, reach: KubeReach) -> Facts:
+async def facts_for(running: Running, targets: Targets, fleet: Fleet, access: KubeAccess) -> Facts:
     minors = hops(running, targets.version)
     resources = [resource for minor in minors for resource in removed_by(minor).resources]
     read, stored, uses = await asyncio.gather(
         asyncio.gather(*(_node(fleet, seen) for seen in running.nodes)),
-        _stored(reach, resources),
-        _uses(reach, running),
+        _stored(access, resources),
+        _uses(access, running),
     )
     return Facts(
         running,
@@ -74,10 +74,10 @@ async def _arguments(talos: Talos, component: Component) -> Arguments:
     return of_command(spec.get("args") or ()) | Arguments(gates=frozenset(gates))
 
 
-async def _stored(reach: KubeReach, resources: list[Resource]) -> dict[Resource, int]:
+async def _stored(access: KubeAccess, resources: list[Resource]) -> dict[Resource, int]:
     """How many objects are read in a version that is not served any more."""
     found = {}
-    async with reach.open() as kube:
+    async with access.open() as kube:
         for resource in resources:
             try:
                 page = await kube.get_json(f"{resource.path}?limit=1")
@@ -88,9 +88,9 @@ async def _stored(reach: KubeReach, resources: list[Resource]) -> dict[Resource,
     return found
 
 
-async def _uses(reach: KubeReach, running: Running) -> frozenset[Use]:
+async def _uses(access: KubeAccess, running: Running) -> frozenset[Use]:
     """Each API server counts its own requests."""
-    config = await reach.config()
+    config = await access.config()
     found: set[Use] = set()
     for seen in running.planes:
         if Component.API_SERVER in seen.pods:

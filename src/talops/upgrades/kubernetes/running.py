@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from talops.inventory.model import Node
     from talops.kube.objects import Object
     from talops.machineconfig.kubernetes_images import Versions
-    from talops.rolls.reach import KubeReach
+    from talops.rolls.kube_access import KubeAccess
     from talops.site.fleet import Fleet, State
     from talops.site.site import Site
 
@@ -84,10 +84,10 @@ class Running:
         return min(found, key=numbers, default="")
 
 
-async def look_at(site: Site, fleet: Fleet, reach: KubeReach) -> Running:
+async def look_at(site: Site, fleet: Fleet, access: KubeAccess) -> Running:
     """Raises if a node of the cluster, or the Kubernetes API, does not answer."""
     states = await fleet.look_at_all(site.cluster.nodes)
-    async with reach.open() as kube:
+    async with access.open() as kube:
         nodes = {n["metadata"]["name"]: n for n in await kube.list_all("v1", "Node")}
         pods = await kube.list_all("v1", "Pod", namespace="kube-system", labels=_STATIC)
         unfinished = marked(await kube.get(MARK))
