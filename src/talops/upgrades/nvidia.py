@@ -10,7 +10,7 @@ from talops.upgrades.breaking import Breakage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.rolls.reach import KubeReach
+    from talops.rolls.kube_access import KubeAccess
 
 OLD = {
     Ref("apps/v1", "DaemonSet", "nvidia-device-plugin", "kube-system"): (
@@ -20,8 +20,8 @@ OLD = {
 }
 
 
-async def leftovers(reach: KubeReach, nodes: Sequence[str]) -> list[Breakage]:
-    async with reach.open() as kube:
+async def leftovers(access: KubeAccess, nodes: Sequence[str]) -> list[Breakage]:
+    async with access.open() as kube:
         found = {ref: command for ref, command in OLD.items() if await kube.get(ref) is not None}
     return [
         Breakage(

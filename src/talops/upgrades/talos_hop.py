@@ -71,7 +71,7 @@ class TalosHop:
 
     async def _returning(self, behind: Collection[str]) -> list[Turn]:
         """Nodes that an interrupted roll has upgraded, and that still have to return to service."""
-        seen = await self._roller.reach.nodes()
+        seen = await self._roller.kube.nodes()
         return [
             Turn(node, mark.reason)
             for node in self._site.chosen
@@ -85,7 +85,7 @@ class TalosHop:
         moves = await asyncio.gather(*(self._move(nodes[each.name], each, to) for each in seen))
         found = [finding for move in moves for finding in breaking.findings(move)]
         nvidia = [move.name for move in moves if move.nvidia and move.enters(breaking.CDI)]
-        return found + (await leftovers(self._roller.reach, nvidia) if nvidia else [])
+        return found + (await leftovers(self._roller.kube, nvidia) if nvidia else [])
 
     async def _move(self, node: Node, seen: NodeSeen, to: str) -> Move:
         arguments = b""
