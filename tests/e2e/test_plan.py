@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,6 +43,7 @@ async def test_the_plan_is_known_before_the_question(make_lab: MakeLab) -> None:
         await _edited_by_hand(lab)
         await _changed_in_proxmox(lab)
         await _refused_before_the_question(lab)
+        await _held_back(lab)
 
 
 async def _restart_of_one_vm(lab: Any) -> None:
@@ -102,3 +104,35 @@ async def _refused_before_the_question(lab: Any) -> None:
     assert "--allow-destroy e2e-w-1" in refused.err
     assert rendered(lab.root) == before
     nodes.write_text(text, encoding="utf-8")
+
+
+async def _held_back(lab: Any) -> None:
+    """A pause and a closed window refuse a restart, and nothing is changed by the refusal."""
+    calm = await lab.talops("plan")
+    assert calm.code == 0, calm.everything
+    assert "No differences" in calm.out
+    nodes, cluster = lab.root / "nodes.yaml", lab.root / "cluster.yaml"
+    text, settings = nodes.read_text(encoding="utf-8"), cluster.read_text(encoding="utf-8")
+    nodes.write_text(text.rstrip("\n") + "\n    vm_memory: 6144\n", encoding="utf-8")
+    day = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")[(datetime.now(UTC).weekday() + 3) % 7]
+    window = f'{{days: [{day}], start: "02:00", end: "03:00"}}'
+    cluster.write_text(f"{settings}\nmaintenance: {{windows: [{window}]}}\n", encoding="utf-8")
+    before = rendered(lab.root)
+    found = await lab.talops("plan", "-o", "json")
+    assert found.code == 2, found.everything
+    data = json.loads(found.out)
+    assert data["disrupted"] == ["e2e-w-1"]
+    assert [(c["name"], c["holds"]) for c in data["conditions"]] == [("Maintenance window", True)]
+    closed = await lab.talops("up", "--yes")
+    assert closed.code == 1, closed.everything
+    assert "no maintenance window is open" in closed.err
+    paused = await lab.talops("pause", "--reason", "audit")
+    assert paused.code == 0, paused.everything
+    refused = await lab.talops("up", "--yes", "--now")
+    assert refused.code == 1, refused.everything
+    assert "audit" in refused.err
+    assert "next: talops resume" in refused.err
+    assert rendered(lab.root) == before
+    assert (await lab.talops("resume")).code == 0
+    nodes.write_text(text, encoding="utf-8")
+    cluster.write_text(settings, encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from talops.inventory import fields
+from talops.inventory import fields, operating
 from talops.inventory.load import _WHOLE_FILE, load
 from talops.inventory.rules import all_rules
 
@@ -54,7 +54,8 @@ def test_case(rule: str, case: dict[str, Any], tmp_path: Path) -> None:
 
 def known_rules() -> set[str]:
     """All names that a problem can carry: rules, kinds of values, kinds of files."""
-    refused = set(re.findall(r'refuse\(\s*"([a-z-]+)"', Path(fields.__file__).read_text("utf-8")))
+    texts = [Path(file).read_text("utf-8") for file in (fields.__file__, operating.__file__)]
+    refused = set(re.findall(r'refuse\(\s*"([a-z-]+)"', "".join(texts)))
     parsed = {"unknown-key", "foreign-keys", "type", "missing-key", "duplicate-key"}
     own = {name for name, _, _ in all_rules()}
     return own | refused | parsed | _WHOLE_FILE | {*OTHERS}

@@ -103,7 +103,7 @@ async def open_site(closed: ClosedSite, emit: Emit, nodes: re.Pattern[str] | Non
     from talops.files import sweep
     from talops.machineconfig.places import TALOSCONFIG
     from talops.secrets.vault import Vault
-    from talops.site.site import Site
+    from talops.site.site import Limits, Site
 
     root = closed.root
     _require_match(closed.cluster, nodes)
@@ -119,6 +119,7 @@ async def open_site(closed: ClosedSite, emit: Emit, nodes: re.Pattern[str] | Non
         engine=await find_engine(root, closed.environment, emit, closed.cluster),
         credentials={**await Vault.of(keys.sops).read(), **closed.cluster.credentials},
         kubeconfig=kubeconfig,
+        limits=Limits.of(closed.cluster.timeouts),
         nodes=nodes or re.compile(""),
     )
 

@@ -10,13 +10,21 @@ from talops.rolls.order import Width
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from talops.inventory.model import Cluster
+
 
 def roll_options(
-    max_unavailable: str, drain_timeout: float | None, allow_unhealthy_etcd: Iterable[str]
+    cluster: Cluster,
+    max_unavailable: str,
+    drain_timeout: float | None,
+    allow_unhealthy_etcd: Iterable[str],
+    *,
+    now: bool = False,
 ) -> RollOptions:
-    """Defaults where nothing was typed."""
+    """What cluster.yaml says, or the defaults, where nothing was typed."""
     return RollOptions(
         Width.parse(max_unavailable) if max_unavailable else DEFAULT.max_unavailable,
-        DEFAULT.drain_timeout if drain_timeout is None else drain_timeout,
+        cluster.timeouts.drain if drain_timeout is None else drain_timeout,
+        now=now,
         allow_unhealthy_etcd=frozenset(allow_unhealthy_etcd),
     )

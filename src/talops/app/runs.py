@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
 from talops.pipeline.run import Consent, Run
-from talops.pipeline.runner import Options
+from talops.pipeline.runner import Options, permit
 from talops.pipeline.selection import ALL, Selection
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from talops.inventory.model import Cluster, Node
     from talops.pipeline.result import RunResult
     from talops.pipeline.run import BuildStages
+    from talops.pipeline.runner import Permit
     from talops.rolls.options import RollOptions
     from talops.site.enrolment.admission import Admission
     from talops.site.site import Site
@@ -51,6 +52,7 @@ def up(
     nothing by default. `rolls`: how nodes are taken out of service.
     """
     from talops.rolls.options import DEFAULT
+    from talops.rolls.permission import permit
     from talops.site.enrolment.admission import NOTHING_SAID
     from talops.tofu.policy import Policy
     from talops.workflows import up as workflow
@@ -64,7 +66,13 @@ def up(
         Consent("talops up --yes", manner.yes),
         _after_up(site),
         selection,
+        lambda plan: permit(site, how, plan),
     )
+
+
+def plan(site: Site, policy: Policy) -> Run:
+    """What `up` would do with these options."""
+    return replace(up(site, Manner(dry_run=True), policy=policy), command="plan")
 
 
 def down(
@@ -192,13 +200,14 @@ def _run(
     consent: Consent,
     next_commands: Callable[[RunResult], list[str]],
     selection: Selection = ALL,
+    permit: Permit = permit,
 ) -> Run:
     return Run(
         command=command,
         cluster=site.cluster.name,
         root=site.root,
         build=build,
-        options=Options(selection, manner.dry_run, manner.max_parallel),
+        options=Options(selection, manner.dry_run, manner.max_parallel, permit=permit),
         consent=consent,
         inventory=[site.root / "cluster.yaml", site.root / "nodes.yaml"],
         redact=site.redact,

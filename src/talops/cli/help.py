@@ -11,8 +11,8 @@ VERBOSE = "--verbose"
 # Panel → commands, in the order of the help.
 PANELS = {
     "Start": ("init", "check", "schema", "inventory", "configure", "preflight"),
-    "Run": ("up", "verify", "down", "reset", "recover"),
-    "Day 2": ("drift", "secrets", "gitops", "state", "support"),
+    "Run": ("plan", "up", "verify", "down", "reset", "recover"),
+    "Day 2": ("drift", "pause", "resume", "secrets", "gitops", "state", "support"),
     "Look": ("analyze", "runs"),
     "Parts": ("infra", "host", "template", "talos", "tools", "lab"),
 }

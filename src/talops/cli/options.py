@@ -111,6 +111,19 @@ DrainTimeout = Annotated[
 ]
 
 
+Timeout = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--timeout",
+        metavar="NAME=TIME",
+        help="Wait limit instead of the one in cluster.yaml, like boot=10m; repeatable.",
+    ),
+]
+Now = Annotated[
+    bool, typer.Option("--now", help="Disrupt nodes outside of maintenance windows, too.")
+]
+
+
 def allowing(
     replace: list[str] | None,
     destroy: list[str] | None,

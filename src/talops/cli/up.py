@@ -17,8 +17,10 @@ from talops.cli.options import (
     DrainTimeout,
     Format,
     MaxUnavailable,
+    Now,
     Output,
     Reinstall,
+    Timeout,
     Yes,
     allowing,
 )
@@ -74,6 +76,8 @@ def up(
     allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     max_unavailable: MaxUnavailable = "",
     drain_timeout: DrainTimeout = None,
+    timeout: Timeout = None,
+    now: Now = False,
     accept_fingerprint: AcceptFingerprint = None,
     reinstall: Reinstall = None,
     output: Output = Format.TEXT,
@@ -82,6 +86,7 @@ def up(
     from talops.app import runs
     from talops.app.admission import admission
     from talops.app.rolling import roll_options
+    from talops.app.timeouts import with_timeouts
     from talops.cli.opening import site_of
     from talops.cli.running import run_and_exit
     from talops.pipeline.selection import Selection
@@ -96,14 +101,16 @@ def up(
         tuple(skip or ()),
     )
     policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
-    site = site_of(directory, _pattern(nodes))
+    site = with_timeouts(site_of(directory, _pattern(nodes)), timeout or ())
     run = runs.up(
         site,
         runs.Manner(dry_run, yes, max_parallel),
         selection=wanted,
         policy=policy,
         admission=admission(site.cluster, accept_fingerprint or (), reinstall or ()),
-        rolls=roll_options(max_unavailable, drain_timeout, allow_unhealthy_etcd or ()),
+        rolls=roll_options(
+            site.cluster, max_unavailable, drain_timeout, allow_unhealthy_etcd or (), now=now
+        ),
     )
     run_and_exit(site, run, output)
 

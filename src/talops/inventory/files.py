@@ -29,6 +29,7 @@ from talops.inventory.fields import (
     VlanTag,
     VmId,
 )
+from talops.inventory.operating import Gate, Maintenance, Timeouts
 from talops.inventory.sections import (
     Addons,
     Cni,
@@ -142,6 +143,13 @@ class ClusterFile(Section):
     truenas: TrueNas | None = Field(None, description="Datasets for CSI.")
     addons: Addons | None = Field(None, description="Add-ons applied before Flux.")
     cni: Cni | None = Field(None, description="Network plugin.")
+    maintenance: Maintenance | None = Field(
+        None, description="When nodes may be taken out of service; default: at any time."
+    )
+    gates: list[Gate] | None = Field(
+        None, description="Conditions before, between and after nodes that are changed."
+    )
+    timeouts: Timeouts | None = Field(None, description="How long talops waits.")
     proxmox_api_token_id: Text | None = Field(None, description="user@realm!token (secret).")
     proxmox_api_token_secret: Text | None = Field(
         None, description="Value of the API token (secret)."

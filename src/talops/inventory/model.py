@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network
 
     from talops.inventory.locate import Locator
+    from talops.inventory.operating import Gate, Maintenance, Timeouts
     from talops.inventory.sections import (
         Addons,
         DiskSelector,
@@ -207,6 +208,9 @@ class Cluster:
     legacy: tuple[LegacyVm, ...]
     truenas: TrueNas | None
     releases: Mapping[str, Release]
+    maintenance: Maintenance | None
+    gates: tuple[Gate, ...]
+    timeouts: Timeouts
     credentials: Mapping[str, Secret] = field(compare=False)
     at: Locator = field(compare=False, repr=False)
 

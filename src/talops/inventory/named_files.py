@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from talops.inventory.parse import Inventory
 
+Key = tuple[str | int, ...]
+
 _KEYS = (
     ("proxmox_ca_file",),
     ("image_factory_ca_file",),
@@ -44,23 +46,26 @@ def named_file_problems(inv: Inventory, directory: Path) -> list[FileProblem]:
     ]
 
 
-def _wrong(root: Path, key: tuple[str, ...], name: str) -> tuple[str, str] | None:
+def _wrong(root: Path, key: Key, name: str) -> tuple[str, str] | None:
     """What is wrong with this file, and what to write instead."""
     target = (root / name).resolve()
     if target.is_relative_to(root):
         return None
-    if key[-1].endswith("ca_file") and any(target.is_relative_to(each) for each in _SYSTEM):
+    if str(key[-1]).endswith("ca_file") and any(target.is_relative_to(each) for each in _SYSTEM):
         return None
     return f"{name} is outside this directory", "copy it into this directory"
 
 
-def _named(inv: Inventory) -> Iterator[tuple[tuple[str, ...], str]]:
+def _named(inv: Inventory) -> Iterator[tuple[Key, str]]:
     for key in _KEYS:
         value: Any = inv.cluster
         for part in key:
             value = getattr(value, part, None)
         if isinstance(value, str):
             yield key, value
+    for index, gate in enumerate(inv.cluster.gates or ()):
+        if gate.job:
+            yield ("gates", index, "job"), gate.job
     for name, release in (inv.cluster.releases or {}).items():
         if release.ca_file:
             yield ("releases", name, "ca_file"), release.ca_file

@@ -22,6 +22,7 @@ from talops.inventory.model import (
     TrueNas,
     Vm,
 )
+from talops.inventory.operating import Timeouts
 from talops.inventory.schematics import schematic_id
 from talops.inventory.sections import (
     Addons,
@@ -136,6 +137,9 @@ def resolve(inventory: Inventory) -> Cluster:
         legacy=tuple(file.legacy or ()),
         truenas=_truenas(file),
         releases=MappingProxyType(dict(file.releases or {})),
+        maintenance=file.maintenance,
+        gates=tuple(file.gates or ()),
+        timeouts=file.timeouts or Timeouts(),
         credentials=MappingProxyType(
             {key: Secret(value) for key in CREDENTIALS if (value := getattr(file, key))}
         ),

@@ -18,6 +18,7 @@ from talops.rolls.kube_access import KubeAccess
 from talops.rolls.marks import mark_of
 from talops.rolls.options import DEFAULT
 from talops.rolls.order import Candidate, groups
+from talops.rolls.permission import refusal
 from talops.rolls.steps import Steps
 from talops.rolls.turn import Step
 from talops.site.etcd_guard import look_at_etcd
@@ -95,6 +96,7 @@ class Roller:
         async with lock:
             self._check()
             await self._site.fence.check()
+            await self._permit(turn)
             try:
                 await self._steps(turn, report)
             except TalopsError as error:
@@ -106,6 +108,13 @@ class Roller:
         self._check()
         gates = await self._all_gates()
         await gates.pass_all(self._absence(), report.waiting)
+
+    async def _permit(self, turn: Turn) -> None:
+        """A window may close, and someone may pause, between two nodes."""
+        refused = await refusal(self._site, self.options) if turn.act else None
+        if refused:
+            self._failed = self._failed or f"{turn.node.name}: {refused.what}"
+            raise refused
 
     def expect_sick(self, names: Iterable[str]) -> None:
         """These were not healthy before the roll: until their turn, the gates excuse them."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from talops.inventory.model import Cluster, Node
+    from talops.inventory.operating import Timeouts
     from talops.redaction import Secret
     from talops.secrets.sops import Sops
     from talops.site.secrets_file import SecretsFile
@@ -30,6 +31,11 @@ class Limits:
     kubernetes: float = 300.0
     # Seconds between two probes of a wait.
     interval: float = 0.5
+
+    @classmethod
+    def of(cls, timeouts: Timeouts) -> Limits:
+        """As cluster.yaml says."""
+        return cls(timeouts.boot, timeouts.install, timeouts.etcd, timeouts.kubernetes)
 
 
 @dataclass(frozen=True)

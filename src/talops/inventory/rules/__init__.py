@@ -22,6 +22,7 @@ _MODULES = (
     "hypervisors",
     "settings",
     "storage",
+    "operating",
 )
 
 

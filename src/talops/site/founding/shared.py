@@ -1,4 +1,4 @@
-"""The record of the bootstrap next to shared states: a state without resources, with one output.
+"""A record next to shared states: a state without resources, with one output.
 
 Every backend that keeps the states of the layers keeps it, too.
 """
@@ -26,21 +26,31 @@ def record_name(cluster: str) -> str:
 
 
 class SharedRecord:
-    """The fingerprint of the cluster that was bootstrapped; "" after it was destroyed."""
+    """A text beside shared states. By default the fingerprint of the cluster that was bootstrapped;
+    "" after it was destroyed.
+    """
 
-    def __init__(self, cluster: str, open_backend: Callable[[], StateBackend]) -> None:
-        self._name = record_name(cluster)
+    def __init__(
+        self,
+        cluster: str,
+        open_backend: Callable[[], StateBackend],
+        *,
+        name: str = "",
+        output: str = OUTPUT,
+    ) -> None:
+        self._name = name or record_name(cluster)
+        self._output = output
         self._open = open_backend
 
     async def read(self) -> str:
-        return str(_output(await self._document()) or "")
+        return str(_output(await self._document(), self._output) or "")
 
-    async def write(self, fingerprint: str) -> None:
+    async def write(self, text: str) -> None:
         """Keep it as the next version of the record."""
         before = await self._document()
-        if _output(before) == fingerprint:
+        if _output(before, self._output) == text:
             return
-        after = _document(before, fingerprint)
+        after = _document(before, self._output, text)
         backend = self._open()
         try:
             await backend.write(self._name, json.dumps(after).encode())
@@ -62,7 +72,7 @@ class SharedRecord:
             return dict(json.loads(found)) if found else {}
         except (ValueError, TypeError) as error:
             raise TalopsError(
-                f"the shared bootstrap record cannot be read: {error}",
+                f"a shared record cannot be read: {error}",
                 where=self._name,
                 hint=f"talops state versions {self._name} lists earlier versions",
             ) from error
@@ -75,16 +85,16 @@ class SharedRecord:
         )
 
 
-def _output(document: dict[str, Any]) -> Any:
-    return (document.get("outputs") or {}).get(OUTPUT, {}).get("value")
+def _output(document: dict[str, Any], name: str) -> Any:
+    return (document.get("outputs") or {}).get(name, {}).get("value")
 
 
-def _document(before: dict[str, Any], fingerprint: str) -> dict[str, Any]:
+def _document(before: dict[str, Any], name: str, text: str) -> dict[str, Any]:
     return {
         "version": 4,
         "terraform_version": "1.9.0",
         "serial": int(before.get("serial", 0)) + 1,
         "lineage": before.get("lineage") or str(uuid.uuid4()),
-        "outputs": {OUTPUT: {"value": fingerprint, "type": "string"}},
+        "outputs": {name: {"value": text, "type": "string"}},
         "resources": [],
     }

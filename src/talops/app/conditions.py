@@ -1,0 +1,33 @@
+"""What decides when a plan can be applied: a pause, maintenance windows, gates."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from talops.inventory.windows import window_state
+from talops.site.state.pausing import read_pause
+from talops.views.plan import Condition, report_of
+
+if TYPE_CHECKING:
+    from talops.site.site import ClosedSite
+    from talops.views.board import Board
+
+
+async def conditions_of(
+    site: ClosedSite, board: Board, now: datetime | None = None
+) -> list[Condition]:
+    """Only if the plan disrupts something: nothing else waits for them."""
+    if not any(item["disruptive"] for item in report_of(board).items):
+        return []
+    found = []
+    if pause := await read_pause(site):
+        found.append(Condition("Pause", str(pause), holds=True, hint="talops resume"))
+    if site.cluster.maintenance:
+        state = window_state(site.cluster.maintenance, now or datetime.now(UTC))
+        hint = "wait, or talops up --now"
+        found.append(Condition("Maintenance window", str(state), not state.open, hint))
+    if site.cluster.gates:
+        names = ", ".join(gate.name for gate in site.cluster.gates)
+        found.append(Condition("Gates before, between and after nodes", names))
+    return found
