@@ -99,7 +99,7 @@ async def test_what_is_collected(tmp_path: Path) -> None:
         "checkpoint.json",
     }
     assert "plain-text" not in found["inventory/cluster.yaml"]
-    assert "  - a" in found["inventory/cluster.yaml"]
+    assert "tokens:\n  ***" in found["inventory/cluster.yaml"]
     assert any(name.endswith("/events.jsonl") for name in found)
 
 

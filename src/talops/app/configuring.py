@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops import generated, journal
@@ -12,22 +11,35 @@ from talops.plural import count
 from talops.stages.configure import pending_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
 
     from talops.generated import Change
     from talops.inventory.model import Cluster
+    from talops.site.site import ClosedSite
 
 
-def configure(
-    cluster: Cluster, root: Path, note: Callable[[str], None], *, check: bool, force: bool
+async def configure(
+    cluster: Cluster,
+    root: Path,
+    note: Callable[[str], None],
+    opened: Callable[[], Awaitable[ClosedSite]],
+    *,
+    check: bool,
+    force: bool,
 ) -> list[Change]:
-    """The changes of files, applied unless `check`; `note` receives the edits of users."""
+    """The changes of files, applied unless `check`; `note` receives the edits of users. `opened`
+    gives the credentials for the states of layers that would be removed.
+    """
     if not check:
         journal.finish(root)
     planned = pending_files(cluster, root)
     if not force:
         _refuse_edited(planned, note)
-    refuse_orphans(root, planned)
+    if any(change.action is Action.REMOVE for change in planned):
+        from talops.site.state.orphans import orphaned_layers, refuse_orphans
+
+        refuse_orphans(await orphaned_layers(await opened(), planned))
     if not check:
         generated.apply(root, planned)
     return planned
@@ -45,19 +57,3 @@ def _refuse_edited(planned: Sequence[Change], note: Callable[[str], None]) -> No
         hint="move the change to cluster.yaml or nodes.yaml, "
         "or discard it: talops configure --force",
     )
-
-
-def refuse_orphans(root: Path, planned: Sequence[Change]) -> None:
-    """Refuse to remove the files of a layer whose local state still lists resources."""
-    from talops.tofu.localstate import resource_count
-
-    for change in planned:
-        folder = root / Path(change.path).parent
-        state = folder / "terraform.tfstate"
-        if change.action is Action.REMOVE and (found := resource_count(state)):
-            raise TalopsError(
-                f"this layer is not in the inventory, but its state has {count(found, 'resource')}",
-                where=str(folder.relative_to(root)),
-                hint="restore the entry, run: talops infra destroy --layer "
-                f"{folder.relative_to(root / 'infrastructure')}, then remove the entry",
-            )

@@ -10,7 +10,7 @@ from talops.errors import TalopsError
 from talops.site.checkout import mark
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from talops.app.face import Face
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from talops.pipeline.planning import Plan
     from talops.pipeline.result import RunResult
     from talops.pipeline.run import Run
-    from talops.site.site import Site
+    from talops.site.site import ClosedSite, Site
 
 
 async def execute(
@@ -44,7 +44,7 @@ async def execute(
     seen = _Listener(face)
     options = replace(run.options, confirm=confirm, reconfirm=reconfirm, asks=not run.consent.given)
     mark(site.root)
-    async with _shared(site, face) as shared:
+    async with shared_run_lock(site, face.note) as shared:
         asking = replace(run, shared=shared, options=options)
         result = await run_recorded(asking, view=seen, interruption=interruption)
     _write_report(site.root / ".talops", seen.run, face)
@@ -52,7 +52,9 @@ async def execute(
 
 
 @asynccontextmanager
-async def _shared(site: Site, face: Face) -> AsyncIterator[SharedLock | None]:
+async def shared_run_lock(
+    site: ClosedSite, note: Callable[[str], None]
+) -> AsyncIterator[SharedLock | None]:
     """The lock that other machines see, if the states are shared."""
     from talops.site.run_lock import RunLock, lease_of
     from talops.site.state.backends import run_locks
@@ -62,7 +64,7 @@ async def _shared(site: Site, face: Face) -> AsyncIterator[SharedLock | None]:
         yield None
         return
     try:
-        yield RunLock(site.cluster.name, locks, face.note, lease_of(site.environment))
+        yield RunLock(site.cluster.name, locks, note, lease_of(site.environment))
     finally:
         await locks.close()
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from talops.errors import TalopsError
+from talops.inventory.excerpt import excerpt, patch_files, secrets_in
 from talops.plural import count
 from talops.redaction import MASK, Redactor, Secret
 from talops.secrets.scan import PATTERNS, scan
@@ -32,11 +33,6 @@ SHORTEST = 8
 LARGEST = 20 * 2**20
 MANIFEST = "MANIFEST.json"
 _KEY_BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [^-]*-----|\Z)")
-_PLAIN_CREDENTIAL = re.compile(
-    r"^([ \t]*[\"']?\w*(?:secret|password|passphrase|token)\w*[\"']?[ \t]*[:=][ \t]*)"
-    r"(?!ENC\[)\S.*$",
-    flags=re.MULTILINE | re.IGNORECASE,
-)
 
 
 class LeakError(TalopsError):
@@ -61,7 +57,7 @@ def collect(root: Path, runs: Sequence[PastRun]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in INVENTORY:
         if (text := _text(root / name)) is not None:
-            found[f"inventory/{name}"] = _PLAIN_CREDENTIAL.sub(rf"\1{MASK}", text)
+            found[f"inventory/{name}"] = excerpt(name, text).text
     for pattern in GENERATED:
         for path in sorted(root.glob(pattern)):
             if ".terraform" not in path.parts and (text := _text(path)) is not None:
@@ -73,6 +69,19 @@ def collect(root: Path, runs: Sequence[PastRun]) -> dict[str, str]:
             if (text := _text(path)) is not None:
                 found[f"runs/{run.info.id}/{path.relative_to(run.path)}"] = text
     return found
+
+
+def inventory_secrets(root: Path) -> dict[str, Secret]:
+    """Values of secret-looking keys in the inventory and its patch files."""
+    texts = {name: text for name in INVENTORY if (text := _text(root / name)) is not None}
+    for name in {name for text in texts.values() for name in patch_files(text)}:
+        inside = (root / name).resolve().is_relative_to(root.resolve())
+        if inside and (text := _text(root / name)) is not None:
+            texts[name] = text
+    found: dict[str, Secret] = {}
+    for name, text in texts.items():
+        found |= secrets_in(name, text)
+    return {name: secret for name, secret in found.items() if forms(secret)}
 
 
 def _text(path: Path) -> str | None:

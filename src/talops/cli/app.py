@@ -13,6 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from talops import __version__
+from talops.cli.extras import missing_extra
 from talops.cli.help import (
     VERBOSE,
     Grouped,
@@ -123,6 +124,11 @@ def run(argv: list[str]) -> int:
     except TalopsError as error:
         print_error(error)
         return error.exit_code
+    except ModuleNotFoundError as error:
+        if (known := missing_extra(error)) is None:
+            raise
+        print_error(known)
+        return known.exit_code
     except TyperException as error:  # a mistyped flag: its usual exit code 2 means "differences"
         print_usage(error)
         return 1

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from talops.generated import Change
     from talops.inventory.model import Cluster
     from talops.redaction import Secret
+    from talops.site.site import ClosedSite
 
 
 def register(root: typer.Typer) -> None:
@@ -42,12 +43,32 @@ def configure(
     from talops.app import configuring
 
     assert directory is not None
-    planned = configuring.configure(_cluster(directory), directory, note, check=check, force=force)
+    root, cluster = directory.resolve(), _cluster(directory)
+
+    async def opened() -> ClosedSite:
+        return await _with_access(cluster, root)
+
+    planned = asyncio.run(
+        configuring.configure(cluster, root, note, opened, check=check, force=force)
+    )
     _report(planned, output, check=check)
     if check and planned:
         raise typer.Exit(2)
     if not check and not no_init:
         _init(directory)
+
+
+async def _with_access(cluster: Cluster, root: Path) -> ClosedSite:
+    """States in local files need no credentials."""
+    from talops.app.opening import with_credentials
+    from talops.cli.tools.progress import progress
+    from talops.site.site import ClosedSite
+
+    closed = ClosedSite(cluster, root, dict(os.environ), {})
+    if cluster.state.kind == "local":
+        return closed
+    with progress() as emit:
+        return await with_credentials(closed, emit)
 
 
 def _init(directory: Path) -> None:

@@ -161,6 +161,14 @@ def _compose(text: str, name: str) -> Any:
         ) from None
 
 
+def tree_of(text: str) -> Any:
+    """The nodes of a document with their positions; None if it is not valid YAML."""
+    try:
+        return _compose(text, "")
+    except _StopError:
+        return None
+
+
 def _parse(text: str) -> Any:
     """Use the C parser; if it fails, the slow one, which supports more of YAML 1.2.
 

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one finishes an atomic step, the second one stops immediately."""
+"""Ctrl-C finishes an atomic step; the second one, and SIGTERM, stop immediately."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ class Interruption:
     def requested(self) -> bool:
         return self.requests > 0
 
-    def request(self) -> None:
+    def request(self, *, now: bool = False) -> None:
+        """`now`: also cancel an atomic step; the next run continues it."""
         self.requests += 1
         waiting_for_atomic = any(self._steps.values())
         for task, atomic in list(self._steps.items()):
-            if self.requests > 1 or not atomic:
+            if now or self.requests > 1 or not atomic:
                 task.cancel()
-        if self.requests == 1 and waiting_for_atomic:
+        if self.requests == 1 and waiting_for_atomic and not now:
             self.say("stopping after the current step; press Ctrl-C again to stop now")
 
     def check(self) -> None:
@@ -71,13 +72,14 @@ class Interruption:
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
 
-        def heard() -> None:
-            self.request()
+        def heard(number: signal.Signals) -> None:
+            # A service manager sends SIGKILL soon after SIGTERM.
+            self.request(now=number is signal.SIGTERM)
             if self.requests > 1:  # a third one must work even if a step ignores its cancellation
                 let_go()
 
         for number in SIGNALS:
-            loop.add_signal_handler(number, heard)
+            loop.add_signal_handler(number, heard, number)
         try:
             yield
         finally:

@@ -95,10 +95,10 @@ def layer_engine(program: Path, layer: Layer, every: Mapping[str, str], emit: Em
 
 def variables(site: Site, layer: Layer) -> dict[str, str]:
     found = layer_variables(site.cluster, layer.name, site.credentials, site.root, site.environment)
-    return _fenced(found, site.fence.token)
+    return fenced(found, site.fence.token)
 
 
-def _fenced(variables: dict[str, str], token: str) -> dict[str, str]:
+def fenced(variables: dict[str, str], token: str) -> dict[str, str]:
     """The state server refuses writes of a run that lost its lock, also of an OpenTofu that goes on
     alone.
     """

@@ -86,7 +86,7 @@ def require_own_machines(
         for node in nodes
         if node.name in found
         and (candidate := found[node.name].candidate)
-        and candidate.judgement.doubt in {Doubt.OTHER, Doubt.RETURNED}
+        and candidate.judgement.doubt in {Doubt.OTHER, Doubt.RETURNED, Doubt.SWAPPED}
     ]
     if doubted:
         raise etcd_lost(doubted, cluster) or refusal(doubted)

@@ -13,6 +13,7 @@ from talops.machineconfig.secrets.talosconfig import context_of
 from talops.pipeline.stage import Change, Stage
 from talops.plural import count
 from talops.render.tree import render
+from talops.site.state.orphans import orphaned_layers, refuse_orphans
 from talops.site.state.passphrase import states_are_encrypted
 from talops.site.written_configs import talosconfig_change, write
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
+    from talops.site.state.orphans import OrphanedLayer
 
 SOURCES = "cluster.yaml and nodes.yaml"
 TERRITORY = ("infrastructure", "Taskfile.yaml", "justfile")
@@ -34,6 +36,7 @@ class Facts:
     files: tuple[generated.Change, ...]
     has_secrets: bool
     has_access: bool
+    orphans: tuple[OrphanedLayer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,11 @@ class Configure(Stage[Facts, ConfigureChange]):
         found = pending_files(self._site.cluster, root)
         has_secrets = await self._secrets.read() is not None
         has_access = has_secrets and await self._access() is None
-        return Facts(tuple(found), has_secrets, has_access)
+        orphans = await orphaned_layers(self._site, found)
+        return Facts(tuple(found), has_secrets, has_access, orphans)
 
     def plan(self, facts: Facts) -> list[ConfigureChange]:
+        refuse_orphans(facts.orphans)
         edited = [change.path for change in facts.files if change.edited]
         if edited:
             raise TalopsError(

@@ -53,6 +53,7 @@ TO_DO = {
     Effect.ONLINE: "to update online",
     Effect.CREATES: "to create",
     Effect.RESTARTS: "to restart",
+    Effect.DISCONNECTS: "to disconnect",
     Effect.REMOVES_DISK: "to remove a disk from",
     Effect.FORGETS: "to remove from the state",
     Effect.REPLACES: "to replace",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from talops.app.opening import find_engine, inventory_if_any, read_vault
 from talops.events import Note
+from talops.pipeline.lease import Fence
 from talops.site import layer_access as access
 from talops.site.site import ClosedSite
 from talops.site.state.own_name import claim
@@ -52,14 +53,17 @@ class OpenLayers:
     cluster: Cluster | None
     credentials: Mapping[str, Secret]
     environment: Mapping[str, str]
+    # Closed when this command loses the run lock that it shares with other machines.
+    fence: Fence = field(default_factory=Fence, compare=False)
 
     def engine(self, layer: Layer) -> Engine:
         return access.layer_engine(self.program, layer, self.variables(layer), self.emit)
 
     def variables(self, layer: Layer) -> dict[str, str]:
-        return access.layer_variables(
+        found = access.layer_variables(
             self.cluster, layer.name, self.credentials, self.root, self.environment
         )
+        return access.fenced(found, self.fence.token)
 
     async def init(self, extra: Sequence[str] = ()) -> None:
         for layer in self.layers:
@@ -78,6 +82,7 @@ class OpenLayers:
             order.policy,
             healthy=order.healthy,
             guard=order.guard,
+            fence=self.fence.check,
             parallelism=order.parallelism,
             extra=tuple(order.extra),
             destroy=order.destroy,

@@ -97,6 +97,11 @@ async def destroy_layers(run: OpenLayers, order: Order, note: Note) -> None:
                 note(f"{layer.name}: nothing to destroy")
 
 
+async def refresh_layers(run: OpenLayers, extra: Sequence[str]) -> None:
+    for layer in run.layers:
+        await run.engine(layer).refresh(extra)
+
+
 async def validate_layers(run: OpenLayers) -> list[dict[str, Any]]:
     found = []
     for layer in run.layers:

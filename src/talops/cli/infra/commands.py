@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from talops.cli.infra.command import Asked, command
+from talops.cli.infra.opening import exclusively
 from talops.cli.options import (
     AllowDestroy,
     AllowDisconnect,
@@ -23,6 +24,7 @@ from talops.plural import count
 
 if TYPE_CHECKING:
     from talops.app.infra.layers import OpenLayers, Order
+    from talops.layer import Layer
     from talops.tofu.policy import Policy
 
 app = typer.Typer(
@@ -48,7 +50,7 @@ def register(root: typer.Typer) -> None:
 def init(asked: Asked) -> None:
     """Initialise the layers: backend, providers, modules."""
     with asked.run() as run:
-        asyncio.run(run.init(asked.extra))
+        exclusively(run, "init", lambda run: run.init(asked.extra), shared=False)
 
 
 @command(app, extra=True)
@@ -57,7 +59,7 @@ def plan(asked: Asked) -> None:
     from talops.app.infra.running import plan_layers
 
     with asked.run() as run:
-        changed = asyncio.run(plan_layers(run, asked.extra))
+        changed = exclusively(run, "plan", lambda run: plan_layers(run, asked.extra), shared=False)
     if changed:
         note(f"saved plans: {', '.join(changed)}; next: talops infra apply")
         raise typer.Exit(DifferencesFoundError.exit_code)
@@ -77,7 +79,8 @@ def apply(
 
     policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     with asked.run() as run:
-        asyncio.run(apply_saved(run, _order(run, asked, policy, parallelism)))
+        order = _order(run, asked, policy, parallelism)
+        exclusively(run, "apply", lambda run: apply_saved(run, order))
 
 
 @command(app, "apply-auto", extra=True)
@@ -94,7 +97,8 @@ def apply_auto(
 
     policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     with asked.run() as run:
-        asyncio.run(apply_layers(run, _order(run, asked, policy, parallelism), note))
+        order = _order(run, asked, policy, parallelism)
+        exclusively(run, "apply-auto", lambda run: apply_layers(run, order, note))
 
 
 @command(app, extra=True)
@@ -113,7 +117,7 @@ def destroy(
     policy = allowing(None, allow_destroy, None, allow_unhealthy_etcd, everything=everything)
     with asked.run() as run:
         order = _watched(run, Order(policy, extra=asked.extra, destroy=True))
-        asyncio.run(destroy_layers(run, order, note))
+        exclusively(run, "destroy", lambda run: destroy_layers(run, order, note))
 
 
 @command(app)
@@ -154,7 +158,8 @@ def force_unlock(
 ) -> None:
     """Release the lock of an interrupted run."""
     with asked.quietly() as run:
-        asyncio.run(run.engine(_only(run, "force-unlock")).force_unlock(lock))
+        layer = _only(run, "force-unlock")
+        exclusively(run, "force-unlock", lambda run: run.engine(layer).force_unlock(lock))
 
 
 @command(app)
@@ -201,9 +206,10 @@ def secrets_edit(directory: Directory = None) -> None:
 @command(app, extra=True)
 def refresh(asked: Asked) -> None:
     """Update the state to match real resources; no resource is changed."""
+    from talops.app.infra.running import refresh_layers
+
     with asked.run() as run:
-        for each in run.layers:
-            asyncio.run(run.engine(each).refresh(asked.extra))
+        exclusively(run, "refresh", lambda run: refresh_layers(run, asked.extra))
 
 
 @command(app, "import", extra=True)
@@ -216,8 +222,12 @@ def import_(
 ) -> None:
     """Import an existing resource into the state of one layer."""
     with asked.run() as run:
-        engine = run.engine(_only(run, "import"))
-        asyncio.run(engine.import_resource(address, identifier, asked.extra))
+        layer = _only(run, "import")
+        exclusively(
+            run,
+            "import",
+            lambda run: run.engine(layer).import_resource(address, identifier, asked.extra),
+        )
 
 
 def _order(run: OpenLayers, asked: Asked, policy: Policy, parallelism: int | None) -> Order:
@@ -244,7 +254,7 @@ def _format(asked: Asked, *, check: bool) -> bool:
     return found
 
 
-def _only(run: OpenLayers, verb: str) -> Any:
+def _only(run: OpenLayers, verb: str) -> Layer:
     if len(run.layers) != 1:
         names = ", ".join(layer.name for layer in run.layers)
         raise TalopsError(

@@ -8,13 +8,37 @@ import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from talops.app.infra.layers import OpenLayers, open_layers
 from talops.cli.options import Format
+from talops.cli.output import note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Coroutine, Iterator
+
+
+T = TypeVar("T")
+
+
+def exclusively(
+    run: OpenLayers,
+    command: str,
+    work: Callable[[OpenLayers], Coroutine[object, object, T]],
+    *,
+    shared: bool = True,
+) -> T:
+    """Under the locks of a run. Ctrl-C and SIGTERM interrupt OpenTofu and wait for it."""
+    from talops.app.infra.exclusive import exclusive
+    from talops.pipeline.interrupt import Interruption
+
+    async def hold() -> T:
+        interruption = Interruption(note)
+        with interruption.on_signals():
+            async with exclusive(run, command, note, shared=shared):
+                return await interruption.step(work(run), atomic=False)
+
+    return asyncio.run(hold())
 
 
 @contextmanager

@@ -38,13 +38,14 @@ def support(
 ) -> None:
     """Pack recent runs, versions and the inventory into a file without secrets."""
     from talops.app.known_secrets import environment_secrets
-    from talops.app.support import bundle
+    from talops.app.support import bundle, inventory_secrets
     from talops.files import PRIVATE, write_atomic
     from talops.pipeline.history import list_runs
 
     assert directory is not None
     root = directory.resolve()
-    known = {**environment_secrets(os.environ), **({} if patterns_only else _known(root))}
+    known = {**environment_secrets(os.environ), **inventory_secrets(root)}
+    known |= {} if patterns_only else _known(root)
     now = datetime.now(UTC)
     proof = {"secrets_looked_for": len(known), "patterns_only": patterns_only}
     facts = {"made": now.isoformat(timespec="seconds"), **proof}

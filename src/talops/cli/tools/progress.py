@@ -30,8 +30,9 @@ def progress() -> Iterator[Emit]:
 
     from talops.cli.output import console
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("{task.fields[detail]}"), console=console(stderr=True)) as p:
+    detail = TextColumn("{task.fields[detail]}", markup=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), detail)
+    with Progress(*columns, console=console(stderr=True)) as p:
         yield Bars(p)
 
 

@@ -27,6 +27,7 @@ class Doubt(StrEnum):
     OTHER = "other"  # something that it shows is not as the node's
     UNPROVEN = "unproven"  # nothing that it shows is known of the node
     RETURNED = "returned"  # the node had a config before
+    SWAPPED = "swapped"  # the node had a config before, on another machine
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def judge(expected: Expected, machine: Machine) -> Judgement:
     if expected.entry.configured and not expected.reinstall:
         return Judgement(
             evidence,
-            Doubt.RETURNED,
+            Doubt.SWAPPED if _other_machine(expected.entry, machine) else Doubt.RETURNED,
             _returned(expected.entry, machine),
             f"if you reinstalled {node.name}: talops up --reinstall {node.name}; otherwise {where}",
         )
@@ -150,7 +151,7 @@ def _unproven(expected: Expected, machine: Machine) -> Judgement:
 
 def _returned(entry: Entry, machine: Machine) -> str:
     since = f" (recorded {entry.time})" if entry.time else ""
-    if entry.uuid and machine.uuid != entry.uuid:
+    if _other_machine(entry, machine):
         return (
             f"it is in maintenance mode with UUID {machine.uuid or 'none'}, but the machine that "
             f"has the config{since} has UUID {entry.uuid}"
@@ -158,12 +159,21 @@ def _returned(entry: Entry, machine: Machine) -> str:
     return f"it is back in maintenance mode, although it has a config{since}"
 
 
+def _other_machine(entry: Entry, machine: Machine) -> bool:
+    return bool(entry.uuid) and machine.uuid != entry.uuid
+
+
 def refusal(doubted: Sequence[tuple[Node, Judgement]]) -> UnprovenMachineError:
     """One error for all nodes that get no config."""
-    lines = [f"{node.name} ({node.address}): {found.reason}" for node, found in doubted]
     return UnprovenMachineError(
-        "no machine config was sent, because the machine is not proven to be the node:\n  "
-        + "\n  ".join(lines),
+        "no machine config was sent, because the machine is not proven to be the node:"
+        + reasons(doubted),
         where=", ".join(node.name for node, _ in doubted),
         hint="; ".join(dict.fromkeys(found.hint for _, found in doubted)),
     )
+
+
+def reasons(doubted: Sequence[tuple[Node, Judgement]]) -> str:
+    """A line for each node: its address, and what answers there."""
+    lines = (f"{node.name} ({node.address}): {found.reason}" for node, found in doubted)
+    return "".join(f"\n  {line}" for line in lines)

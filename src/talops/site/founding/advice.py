@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError
 from talops.plural import count
-from talops.site.enrolment.proof import Doubt
+from talops.site.enrolment.proof import Doubt, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,21 +34,24 @@ def how_to_wipe(left: Iterable[Node]) -> str:
 
 
 def etcd_lost(doubted: Sequence[tuple[Node, Judgement]], cluster: Cluster) -> ConflictError | None:
-    """Control planes that have lost their config have lost their etcd data with it."""
+    """Control planes that have lost their config have lost their etcd data with it; where another
+    machine answers, the data may still exist.
+    """
     planes = cluster.control_planes
     lost = [n.name for n, found in doubted if n.controller and found.doubt is Doubt.RETURNED]
     if 2 * len(lost) < len(planes):
         return None
+    sent = f"; no machine config was sent:{reasons(doubted)}"
     left = [node for node in planes if node.name not in lost]
     if not left:
         return ConflictError(
             "this cluster was bootstrapped before, but no control plane has etcd data: each is "
-            "back in maintenance mode, although it has a config",
+            f"back in maintenance mode, although it has a config{sent}",
             where=", ".join(lost),
             hint=how_to_restore(cluster.name),
         )
     return ConflictError(
-        majority_lost(lost, len(planes)), where=_names(left), hint=how_to_wipe(left)
+        majority_lost(lost, len(planes)) + sent, where=_names(left), hint=how_to_wipe(left)
     )
 
 

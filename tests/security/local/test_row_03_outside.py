@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.security.hostile import PRECIOUS, Hostile, touched
+from tests.security.local.hostile import PRECIOUS, Hostile, touched
 
 from talops import journal
 from talops.cli.app import run

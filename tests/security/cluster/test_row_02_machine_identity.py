@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.security.impostor import MAC, UUID
-from tests.security.test_enrolment import OTHER_MAC, VM
+from tests.security.cluster.impostor import MAC, UUID
+from tests.security.cluster.test_row_02_enrolment import OTHER_MAC, VM
 
 from talops.site.enrolment.machine import macs_of, swapped, uuid_of
 from talops.site.enrolment.vms import choose

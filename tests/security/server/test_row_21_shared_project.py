@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from talops.inventory.model import Cluster, State
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "ha"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "ha"
 KINDS = [pytest.param("http", marks=pytest.mark.slow), pytest.param("s3", marks=pytest.mark.slow)]
 both = pytest.mark.parametrize("kind", KINDS)
 States = HttpLocks | S3Locks

@@ -118,7 +118,7 @@ def _loose(key: Path) -> Path:
 
 def test_the_documented_way_makes_a_private_key() -> None:
     """The page sets the mode before the key is written."""
-    text = (Path(__file__).parents[2] / "docs" / "state.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "state.md").read_text(encoding="utf-8")
     assert "(umask 077; openssl rand -base64 32 > state.key)" in text
 
 
