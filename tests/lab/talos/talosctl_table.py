@@ -65,9 +65,8 @@ RESOURCES = (
         r"sda\d \d+ partition .* EPHEMERAL EPHEMERAL$",
     ),
     _of("routes", "DESTINATION GATEWAY LINK METRIC", "RouteStatus .* eth0 1024$"),
-    Asked("get mc", (f"^{_RESOURCE}$", "MachineConfig persistent", "MachineConfig v1alpha1")),
+    Asked("get mc", (f"^{_RESOURCE}$", "MachineConfig v1alpha1")),
     Asked("get mc v1alpha1 -o jsonpath={{.spec}}", ("^version: v1alpha1", "type: controlplane")),
-    Asked("get mc persistent -o yaml", ("id: persistent$", "type: controlplane")),
     _of("diagnostics", "MESSAGE"),
 )
 SYSTEM = (

@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING
 
+import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.empty_pb2 import Empty
 from grpclib.const import Status
 from tests.lab.talos.calls import apply, configured, refusal
 from tests.lab.talos.harness import until
 
-from talops.talos.wire.machine_pb2 import ApplyConfigurationRequest
+from talops.talos.wire.machine_pb2 import ApplyConfigurationRequest, RebootRequest
 
 if TYPE_CHECKING:
     from tests.lab.talos.harness import Lab
@@ -109,6 +110,88 @@ async def test_try_mode_reverts(lab: Lab) -> None:
     assert await labels({"a": "b"})
     await until(lambda: labels({}))
     assert node.store.config() == lab.files.config("controlplane", "cp-1")
+
+
+async def _try(lab: Lab, labels: dict[str, str], seconds: float) -> None:
+    timeout = Duration()
+    timeout.FromTimedelta(dt.timedelta(seconds=seconds))
+    tried = lab.files.config("controlplane", "cp-1", nodeLabels=labels)
+    mode = ApplyConfigurationRequest.TRY
+    await apply(lab, "cp-1", tried, mode=mode, try_mode_timeout=timeout)
+
+
+@pytest.mark.parametrize("version", ["v1.12.11", "v1.13.9", "v1.14.0"])
+async def test_every_other_apply_ends_the_timer(lab: Lab, version: str) -> None:
+    """ApplyConfiguration calls CancelConfigRollbackTimeout for every mode but TRY, before it reads
+    the config: line 205 of v1alpha1_server.go in 1.12.11 and 1.13.9, line 204 in 1.14.0-rc.1.
+    """
+    await lab.start("cp-1", version=version)
+    await lab.configure("cp-1")
+    await lab.up("cp-1")
+    node, mode = lab.node("cp-1"), ApplyConfigurationRequest
+    same = lab.files.config("controlplane", "cp-1")
+    await _try(lab, {"a": "b"}, 60)
+    assert node.rollback is not None
+    await apply(lab, "cp-1", same, mode=mode.TRY, dry_run=True)
+    assert node.rollback is not None
+    await apply(lab, "cp-1", same, mode=mode.AUTO, dry_run=True)
+    assert node.rollback is None
+    await _try(lab, {"a": "b"}, 60)
+    await refusal(lab.api("cp-1").ApplyConfiguration(mode(data=b"machine: [", mode=mode.AUTO)))
+    assert node.rollback is None
+    assert node.config is not None
+    assert node.config.labels == {"a": "b"}
+
+
+async def test_a_second_trial_returns_to_the_first(lab: Lab) -> None:
+    """RollbackToConfigAfter keeps the active config, which may itself be a tried one
+    (v1alpha1_runtime.go of all supported versions).
+    """
+    await configured(lab)
+    node = lab.node("cp-1")
+    await _try(lab, {"a": "first"}, 60)
+    await _try(lab, {"a": "second"}, 0.1)
+
+    async def back() -> bool:
+        return node.config is not None and node.config.labels == {"a": "first"}
+
+    await until(back)
+    assert node.store.config() == lab.files.config("controlplane", "cp-1")
+
+
+async def test_the_stored_config_is_shown_once_one_was_stored(lab: Lab) -> None:
+    """AcquireController does not set the resource `persistent` if the disk was the only source
+    (acquire.go, line 223 of 1.14.0-rc.1); the recorded control plane of 1.13.9 has none.
+    """
+    await configured(lab)
+    node, config = lab.node("cp-1"), lab.files.config("controlplane", "cp-1")
+    shown = ("config", "MachineConfigs.config.talos.dev", "persistent")
+    assert node.resources.get(shown) is None
+    await _try(lab, {"a": "b"}, 60)
+    assert node.resources.get(shown) is None
+    await apply(lab, "cp-1", config, mode=ApplyConfigurationRequest.STAGED)
+
+    async def stored() -> bool:
+        return node.resources.get(shown) is not None
+
+    await until(stored)
+
+
+async def test_a_restart_ends_a_trial(lab: Lab) -> None:
+    """The next boot runs what is stored, and no timer of the boot before changes it."""
+    await configured(lab)
+    node = lab.node("cp-1")
+    boot = node.boot_id
+    await _try(lab, {"a": "b"}, 0.5)
+    await lab.api("cp-1").Reboot(RebootRequest())
+
+    async def rebooted() -> bool:
+        return node.boot_id != boot and node.config is not None and node.api_up
+
+    await until(rebooted)
+    assert node.rollback is None
+    assert node.config is not None
+    assert node.config.labels == {}
 
 
 async def test_two_applies_at_once(lab: Lab) -> None:

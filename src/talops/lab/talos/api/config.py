@@ -64,6 +64,8 @@ class ConfigApi(Api):
         node = self.node
         if not node.in_maintenance and ADMIN not in self.call.roles:
             raise GRPCError(Status.PERMISSION_DENIED, "not authorized")
+        if request.mode != _Request.TRY:
+            node.keep_config()  # before anything is checked, and also for a dry run
         config, warnings = await asyncio.to_thread(_accept, node, bytes(request.data))
         if not config.complete and not node.in_maintenance:
             raise GRPCError(Status.INVALID_ARGUMENT, _INCOMPLETE)
@@ -74,8 +76,6 @@ class ConfigApi(Api):
             text = f"Dry run summary:\n{details} (skipped in dry-run).\nConfig diff:\n\n{changes}"
             return machine_pb2.ApplyConfiguration(mode=mode, mode_details=text)
         full_disk(node, "/system/state/config.yaml")
-        if node.rollback is not None and mode != _Request.TRY:
-            node.rollback.cancel()
         if mode == _Request.TRY:
             seconds = _seconds(request)
             details += (
@@ -155,6 +155,8 @@ async def _put_to_use(
         return
     if mode in {_Request.NO_REBOOT, _Request.STAGED, _Request.REBOOT}:
         node.store.save_config(config.raw)
+        node.persisted = True
+        node.publish()
     if mode in {_Request.NO_REBOOT, _Request.TRY} and not same(node.config, config):
         _switch(node, config)
     if mode == _Request.REBOOT:
@@ -178,8 +180,10 @@ def _switch(node: Node, config: MachineConfig) -> None:
 
 
 def _revert_later(node: Node, seconds: float) -> None:
+    """A second trial replaces the first one, and goes back to what the first one tried."""
     previous = node.config
     assert previous is not None
+    node.keep_config()
 
     def revert() -> None:
         node.journal.kmsg("config rollback: the 'try' mode was not confirmed")

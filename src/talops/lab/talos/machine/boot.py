@@ -174,6 +174,7 @@ class Boot:
         assert node.config is not None
         node.enter(Stage.BOOTING)
         node.store.save_config(node.config.raw)
+        node.persisted = node.config_arrived.is_set()
         if not node.store.installation().version:
             disk = next((d.path for d in node.devices if not d.readonly), "")
             record_installation(node, Image(node.version, node.schematic, on_disk=True), disk)

@@ -67,6 +67,8 @@ class Node:
         self.cut_by_config = ""  # why its own config makes it unreachable
         self.reboots_for_config = False  # an applied config reboots it; it accepts no other config
         self.rollback: asyncio.TimerHandle | None = None
+        # A config was stored in this boot: Talos shows the stored one only from then on.
+        self.persisted = False
         # The certificates that this boot created for its own programs, by purpose.
         self.certificates: dict[str, KeyPair] = {}
         self.ask: Callable[[NextAction], bool] = lambda _: False
@@ -118,6 +120,12 @@ class Node:
         reservations = dhcp_reservations(self.settings)
         return found + [reservations[mac] for mac in self.macs if mac in reservations]
 
+    def keep_config(self) -> None:
+        """No trial ends by itself any more."""
+        if self.rollback is not None:
+            self.rollback.cancel()
+            self.rollback = None
+
     def judge_network(self) -> None:
         """Whether the config cuts the node off; the lab's next tick does it."""
         if self.config is None or not self.addresses:
@@ -151,8 +159,8 @@ class Node:
         self.config = None
         self.config_arrived = asyncio.Event()
         self.bootstrap_allowed = False
-        self.reboots_for_config = self.installing = False
-        self.rollback = None
+        self.reboots_for_config = self.installing = self.persisted = False
+        self.keep_config()
         self.cut_by_config = ""
         self.certificates = {}
         self.publish()

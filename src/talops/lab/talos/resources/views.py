@@ -173,7 +173,7 @@ def _hardware(node: Node) -> Iterator[Item]:
 
 def _configured(node: Node, config: MachineConfig) -> Iterator[Item]:
     yield _machine_config("v1alpha1", config.raw)
-    persisted = node.store.config()
+    persisted = node.store.config() if node.persisted else None
     if persisted is not None:
         yield _machine_config("persistent", persisted)
     role = _TYPES.get(config.type, spec_enums_pb2.TYPE_WORKER)
