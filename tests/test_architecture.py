@@ -61,10 +61,11 @@ ALLOWED: dict[str, set[str]] = {
     "checks": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "delivery"},
     "rolls": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
     "upgrades": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
+    "reconfigure": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
     "stages": FOUNDATION
     | PURE
     | CLIENTS
-    | {"pipeline", "site", "delivery", "adoption", "checks", "rolls", "upgrades"},
+    | {"pipeline", "site", "delivery", "adoption", "checks", "rolls", "upgrades", "reconfigure"},
     "views": FOUNDATION | {"pipeline", "inventory"},
     "lab": FOUNDATION | WIRE,
 }

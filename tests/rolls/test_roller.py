@@ -92,7 +92,7 @@ async def _resumes(cluster: Rolling) -> None:
     """Killed between drain and restart: w-2 is first, and its cordon is removed with the mark."""
     boot = cluster.boots()["w-2"]
     async with cluster.kube() as kube:
-        mark = Mark("reboot", boot, "image", cordoned=True, drained=True)
+        mark = Mark("reboot", boot, "image", cordoned=True, drained=True, stage="roll")
         await kube.merge(Ref("v1", "Node", "w-2"), begin(mark))
     watch, seen = Watch(cluster), list[Mark]()
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Document = dict[str, Any]
 
 _ALWAYS_LIVE = (1, 14)
+_LIVE_TOP = frozenset({"cluster", "debug"})
 # Fields of `machine` that Talos up to 1.13 changes on a running node.
 _LIVE = frozenset(
     {
@@ -99,12 +100,33 @@ def reboot_needed(
     return tuple(sorted(paths))
 
 
+def live_part(before: Document, after: Document) -> Document:
+    """Of the main document: the new one, with the old values of what Talos up to 1.13 does not
+    change on a running node.
+    """
+    kept = {name: value for name, value in before.items() if name not in _LIVE_TOP}
+    live = {name: value for name, value in after.items() if name in _LIVE_TOP}
+    old, new = before.get("machine") or {}, after.get("machine") or {}
+    own = _LIVE | {"features"}
+    machine = {name: value for name, value in new.items() if name in own}
+    machine |= {name: value for name, value in old.items() if name not in own}
+    features = {k: v for k, v in (new.get("features") or {}).items() if k in _LIVE_FEATURES}
+    features |= {k: v for k, v in (old.get("features") or {}).items() if k not in _LIVE_FEATURES}
+    machine.pop("features", None)
+    return {**kept, **live, "machine": machine | ({"features": features} if features else {})}
+
+
+def applies_live(talos_version: str) -> bool:
+    """Whether Talos changes every setting on a running node."""
+    return numbers_of(talos_version) >= _ALWAYS_LIVE
+
+
 def _value(setting: _Setting | None) -> Any:
     return None if setting is None or setting.value in _EMPTY else setting.value
 
 
 def _settings_of(talos_version: str) -> Callable[[Document], Iterator[_Setting]]:
-    live = numbers_of(talos_version) >= _ALWAYS_LIVE
+    live = applies_live(talos_version)
     machine = _machine_read_at_boot if live else _machine_rebooting
 
     def read(document: Document) -> Iterator[_Setting]:

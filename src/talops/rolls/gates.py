@@ -155,17 +155,19 @@ class Gates:
         self._limit = limit
         self._interval = interval
         self._remembering = asyncio.Lock()
-        self._remembered = False
+        self._remembered: set[str] = set()
 
-    async def pass_all(self, absence: Absence, report: Callable[[Waiting], None]) -> None:
-        async with self._remembering:
-            if not self._remembered:
-                for gate in self._gates:
-                    await gate.remember()
-                self._remembered = True
+    async def pass_all(
+        self,
+        absence: Absence,
+        report: Callable[[Waiting], None],
+        without: frozenset[str] = frozenset(),
+    ) -> None:
+        """All but those whose names are in `without`."""
+        asked = [gate for gate in self._gates if gate.name not in without]
 
         async def probe() -> Ready[None] | NotYet:
-            reasons = await asyncio.gather(*(_ask(gate, absence) for gate in self._gates))
+            reasons = await asyncio.gather(*(self._ask(gate, absence) for gate in asked))
             closed = [reason for reason in reasons if reason]
             return NotYet("; ".join(closed)) if closed else Ready(None)
 
@@ -178,14 +180,23 @@ class Gates:
             hint="correct what the gate names, then: talops up",
         )
 
+    async def closed(self, absence: Absence) -> frozenset[str]:
+        """Names of the gates that are closed now, or that cannot be asked."""
+        reasons = await asyncio.gather(*(self._ask(gate, absence) for gate in self._gates))
+        found = zip(self._gates, reasons, strict=True)
+        return frozenset(gate.name for gate, reason in found if reason)
 
-async def _ask(gate: Gate, absence: Absence) -> str:
-    """A gate that cannot be asked is closed: no answer is not a yes."""
-    try:
-        reason = await gate.closed(absence)
-    except TalopsError as error:
-        reason = str(error)
-    return f"{gate.name}: {reason}" if reason else ""
+    async def _ask(self, gate: Gate, absence: Absence) -> str:
+        """A gate that cannot be asked is closed: no answer is not a yes."""
+        try:
+            async with self._remembering:
+                if gate.name not in self._remembered:
+                    await gate.remember()
+                    self._remembered.add(gate.name)
+            reason = await gate.closed(absence)
+        except TalopsError as error:
+            reason = str(error)
+        return f"{gate.name}: {reason}" if reason else ""
 
 
 def workload_of(pod: Object) -> str:

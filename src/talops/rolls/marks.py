@@ -31,6 +31,8 @@ class Mark:
     cordoned: bool = False
     was_cordoned: bool = False
     drained: bool = False
+    # The stage whose roll it is: it also finishes what an interrupted one has left.
+    stage: str = ""
 
     def to_text(self) -> str:
         return json.dumps({key: value for key, value in asdict(self).items() if value})

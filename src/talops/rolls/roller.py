@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
 from talops.kube.conditions import condition
+from talops.rolls.before import FirstLook
 from talops.rolls.gates import Absence, EtcdGate, FluxGate, Gates, NodesGate, PodsGate
 from talops.rolls.kube_access import KubeAccess
 from talops.rolls.marks import mark_of
@@ -24,7 +25,7 @@ from talops.rolls.turn import Step
 from talops.site.etcd_guard import look_at_etcd
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 
     from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter
@@ -55,6 +56,7 @@ class Roller:
         self._away: set[str] = set()
         self._sick: frozenset[str] = frozenset()
         self._planes = asyncio.Lock()
+        self._before = FirstLook(site, secrets, self.kube)
         self._workers = asyncio.Semaphore(self.width)
 
     @property
@@ -77,6 +79,12 @@ class Roller:
             )
             for node in nodes
         ]
+
+    async def left_by(self, stage: str) -> frozenset[str]:
+        """Names of the Nodes that an interrupted roll of this stage took out of service."""
+        nodes = await self.kube.nodes()
+        marks = {name: mark_of(node) for name, node in nodes.items()}
+        return frozenset(name for name, mark in marks.items() if mark and mark.stage == stage)
 
     async def roll(self, turns: Sequence[Turn], report: Reporter, *, canary: bool = False) -> None:
         """All of these nodes in the right order; stops after the first failure. `canary`: the first
@@ -115,6 +123,25 @@ class Roller:
         if refused:
             self._failed = self._failed or f"{turn.node.name}: {refused.what}"
             raise refused
+
+    async def change(
+        self, node: Node, act: Callable[[], Awaitable[None]], report: Reporter
+    ) -> None:
+        """A node that keeps serving: gates → act → gates. What was wrong before the first change
+        of this run closes no gate: the change may be what repairs it.
+        """
+        async with self._planes if node.controller else self._workers:
+            self._check()
+            await self._site.fence.check()
+            try:
+                gates = await self._all_gates()
+                before = await self._before.look(gates)
+                await gates.pass_all(before.absence(self._away), report.waiting, before.closed)
+                await act()
+                await gates.pass_all(before.absence(self._away), report.waiting, before.closed)
+            except TalopsError as error:
+                self._failed = self._failed or f"{node.name}: {error.what}"
+                raise
 
     def expect_sick(self, names: Iterable[str]) -> None:
         """These were not healthy before the roll: until their turn, the gates excuse them."""

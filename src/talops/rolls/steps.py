@@ -54,7 +54,7 @@ class Steps:
         self._options = options
         self._report = report
         self._name = turn.node.name  # in Kubernetes
-        self._mark = Mark(turn.reason)
+        self._mark = Mark(turn.reason, stage=report.stage)
         self._known = False  # whether Kubernetes has a Node for it
 
     @property
@@ -89,7 +89,8 @@ class Steps:
             self._mark = replace(self._mark, boot=boot, was_cordoned=before)
         else:
             installed = left.installed if boot and boot == left.boot else ""
-            self._mark = replace(left, reason=self._turn.reason, boot=boot, installed=installed)
+            known = replace(left, reason=self._turn.reason, stage=self._report.stage)
+            self._mark = replace(known, boot=boot, installed=installed)
 
     async def _boot(self) -> str:
         """Empty if the node does not answer; some turns repair a dead node."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from talops.machineconfig.generate import MachineConfig
+    from talops.site.fleet import Configured
 
 
 # Since Talos 1.14 this document installs a node, instead of `machine.install`.
@@ -42,8 +43,21 @@ def waiting_for_reboot(running: str, wanted: MachineConfig, talos_version: str) 
     """What a node of this version accepts immediately but uses only after a reboot."""
     if not running:
         return ()
-    now = [d for d in yamltext.load_all(running, where="machine config") if isinstance(d, dict)]
-    return reboot_needed(now, wanted.documents, talos_version)
+    return reboot_needed(documents_of(running), wanted.documents, talos_version)
+
+
+def documents_of(text: str) -> list[dict[str, Any]]:
+    found = yamltext.load_all(text, where="machine config")
+    return [document for document in found if isinstance(document, dict)]
+
+
+def pending(state: Configured) -> bool:
+    """The node has stored another config than it runs: a trial, or a staged config."""
+    return state.stored is not None and state.stored != state.config
+
+
+def stored_differs(state: Configured, wanted: MachineConfig) -> bool:
+    return state.stored is not None and not same(state.stored, wanted)
 
 
 def install_target(documents: Sequence[Mapping[str, Any]]) -> str:
@@ -60,10 +74,9 @@ def install_target(documents: Sequence[Mapping[str, Any]]) -> str:
 def _documents(text: str) -> dict[str, object]:
     """By identity: Talos ignores the order of documents."""
     found: dict[str, object] = {}
-    for document in yamltext.load_all(text, where="machine config"):
-        if isinstance(document, dict):
-            name = document.get("name", "")
-            found[f"{document.get('kind', 'v1alpha1')}/{name}".rstrip("/")] = document
+    for document in documents_of(text):
+        name = document.get("name", "")
+        found[f"{document.get('kind', 'v1alpha1')}/{name}".rstrip("/")] = document
     return found
 
 

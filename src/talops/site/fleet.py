@@ -23,7 +23,13 @@ from talops.talos.errors import (
     PreconditionError,
     WrongCaError,
 )
-from talops.talos.kinds import CONFIG_ID, MACHINE_CONFIG, MACHINE_ID, MACHINE_STATUS
+from talops.talos.kinds import (
+    CONFIG_ID,
+    MACHINE_CONFIG,
+    MACHINE_ID,
+    MACHINE_STATUS,
+    STORED_CONFIG_ID,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,6 +56,8 @@ class Configured:
 
     config: str
     status: MachineStatus | None
+    # The config of the next boot, if the node shows it.
+    stored: str | None = None
 
     def __repr__(self) -> str:
         return f"Configured({self.status})"
@@ -95,6 +103,10 @@ class Fleet:
             self._shared[node.name] = shared
         return shared.one_more()
 
+    def fresh(self, node: Node) -> Talos:
+        """A connection of its own: it proves that the node can be reached now."""
+        return Talos.connect(str(node.address), self.credentials)
+
     def maintenance(self, node: Node) -> Talos:
         """Any machine may answer: nothing secret is sent over such a connection."""
         return Talos.connect(str(node.address), Maintenance())
@@ -110,6 +122,7 @@ class Fleet:
         async with self._gate, self.talos(node) as talos:
             try:
                 config = await talos.resources.find(MACHINE_CONFIG, CONFIG_ID)
+                stored = await talos.resources.find(MACHINE_CONFIG, STORED_CONFIG_ID)
                 status = await talos.resources.find(MACHINE_STATUS, MACHINE_ID)
             except MaintenanceModeError:
                 return InMaintenance()
@@ -127,7 +140,7 @@ class Fleet:
                         "node"
                     ),
                 ) from error
-        return Configured(config or "", status)
+        return Configured(config or "", status, stored)
 
     async def has_etcd(self, planes: Sequence[Node]) -> bool:
         """Whether etcd was ever bootstrapped on one of these; one that does not answer may have it.

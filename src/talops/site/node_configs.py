@@ -7,11 +7,12 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from talops.errors import NotReadyError, UnreachableError
+from talops.errors import UnreachableError
 from talops.machineconfig.build import build_configs
 from talops.machineconfig.kubernetes_images import hold, hold_as
 from talops.site import installation
-from talops.site.config_differences import differing, same, waiting_for_reboot
+from talops.site.config_differences import same
+from talops.site.configs.judging import Judging
 from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.enrolment.enrolling import Enrolment
 from talops.site.etcd_guard import require_etcd
@@ -21,7 +22,6 @@ from talops.site.node_facts import AWAIT, FIRST, NodeFacts, change_for
 from talops.talos.calls.machine import ApplyMode
 from talops.talos.errors import (
     ConfiguredError,
-    InvalidRequestError,
     NotAuthorizedError,
     OutcomeUnknownError,
     PreconditionError,
@@ -63,6 +63,7 @@ class NodeConfigs:
         self._report = report
         self._allowed = allow_unhealthy_etcd
         self._enrolment = Enrolment(site, report, admission)
+        self._judging = Judging(site, self.fleet, report)
         self._one_control_plane = asyncio.Lock()
         self._configs: dict[str, MachineConfig] | None = None
 
@@ -101,7 +102,7 @@ class NodeConfigs:
 
     async def wait(self, node: Node, not_boot: str | None = None) -> None:
         """Wait until the node runs its config; after a reboot, until it is ready in a new boot."""
-        config, fleet = (await self._wanted())[node.name], await self.fleet()
+        config, fleet = await self.wanted(node), await self.fleet()
         left = False  # whether it left maintenance mode
 
         async def probe() -> Ready[None] | NotYet:
@@ -117,6 +118,10 @@ class NodeConfigs:
         hint = f"check its console, or: talops talos dmesg --nodes {node.address}"
         await self._wait_for(f"{node.name} to run its config", node, probe, hint)
 
+    async def wanted(self, node: Node) -> MachineConfig:
+        """As the inventory has it, with its versions of Kubernetes."""
+        return (await self._wanted())[node.name]
+
     async def keep(self, nodes: Iterable[Node]) -> None:
         """Record that these nodes run their config: in maintenance mode they get none again."""
         await self._enrolment.keep(await self.fleet(), nodes)
@@ -131,35 +136,10 @@ class NodeConfigs:
 
     async def _judge(self, node: Node, state: State, of_new: Versions) -> NodeFacts:
         """`of_new`: the versions of Kubernetes for a node that has no config yet."""
-        inventory = (await self._wanted())[node.name]
+        inventory = await self.wanted(node)
         if not isinstance(state, Configured):
             return NodeFacts(state, same=False, wanted=hold(inventory, of_new).config.to_yaml())
-        kept = hold_as(inventory, state.config)
-        config, text = kept.config, kept.config.to_yaml()
-        if same(state.config, config):
-            return NodeFacts(state, same=True, wanted=text, held=kept.held)
-        async with (await self.fleet()).talos(node) as talos:
-            tag = (await talos.version()).tag
-            try:
-                trial = await talos.machine.apply_configuration(text, dry_run=True)
-            except InvalidRequestError as error:
-                if tag == self._site.cluster.talos_version:
-                    raise
-                # The config may be right for the version that the node is upgraded to first.
-                raise NotReadyError(
-                    f"{node.name} runs Talos {tag}, which refuses its config: {error.what}",
-                    where=error.where,
-                    hint="talops up",
-                ) from error
-        return NodeFacts(
-            state,
-            same=False,
-            effect=trial.mode,
-            differs=differing(state.config, config),
-            at_boot=waiting_for_reboot(state.config, config, tag),
-            wanted=text,
-            held=kept.held,
-        )
+        return await self._judging.judge(node, state, inventory)
 
     async def _install(self, node: Node, change: ConfigChange) -> None:
         if await self._refused(node, change.config):

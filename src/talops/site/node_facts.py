@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from talops.approval import Impact
+from talops.errors import ConflictError
+from talops.machineconfig.cost_table import Cost
 from talops.pipeline.stage import Change
 from talops.site.enrolment.proof import Doubt, refusal
 from talops.site.fleet import InMaintenance, Unreachable
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from talops.inventory.model import Cluster, Node
+    from talops.machineconfig.costs import Consequence
     from talops.machineconfig.kubernetes_images import Held
+    from talops.machineconfig.shared_secrets import OtherSecret
     from talops.site.enrolment.proof import Candidate
     from talops.site.fleet import State
 
@@ -24,6 +28,10 @@ FIRST = "install"
 UPDATE = "apply"
 # A worker that cannot answer yet; once it does, it gets the config that it lacks.
 AWAIT = "await"
+# An interrupted roll took it out of service; it runs its config, so only the return is left.
+RETURN = "return"
+# Why a roll takes a node out of service, as the Node shows it.
+REASON = "machine config"
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,8 @@ class NodeFacts:
 
     `at_boot` lists what the node accepts immediately but uses only after a reboot: since Talos 1.14
     the answer does not include it. `candidate` is the machine that answers in maintenance mode.
+    `trying`: it runs the wanted config, but has stored another one. `others`: secrets that it has
+    in common with all nodes, and that the wanted config has not.
     """
 
     state: State
@@ -41,6 +51,9 @@ class NodeFacts:
     at_boot: tuple[str, ...] = ()
     wanted: str = field(default="", repr=False)
     candidate: Candidate | None = None
+    costs: tuple[Consequence, ...] = ()
+    trying: bool = False
+    others: tuple[OtherSecret, ...] = ()
     # Components of Kubernetes that an upgrade has to raise; `wanted` keeps their versions.
     held: tuple[Held, ...] = ()
 
@@ -48,16 +61,51 @@ class NodeFacts:
     def reboots(self) -> bool:
         return self.effect is ApplyMode.REBOOT or bool(self.at_boot)
 
+    def paths(self, cost: Cost) -> tuple[str, ...]:
+        return tuple(one.path for one in self.costs if one.cost is cost)
+
+    @property
+    def services(self) -> list[str]:
+        return sorted({one.service for one in self.costs if one.service})
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the order of running nodes depends on, as `rolls` has it for its candidates."""
+
+    sick: bool = False
+    under_way: bool = False
+    leader: bool = False
+
 
 @dataclass(frozen=True)
 class Facts:
+    """`founded`: etcd was bootstrapped, so that nodes serve a cluster. `left`: nodes that an
+    interrupted roll took out of service and that run their config.
+    """
+
     nodes: Mapping[str, NodeFacts]
+    founded: bool = False
+    standing: Mapping[str, Standing] = field(default_factory=dict)
+    left: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class ConfigChange(Change):
+    """`cuts`: what could make the node unreachable. `fixed`: what no apply can change."""
+
     reboots: bool = False
     config: str = field(default="", repr=False)
+    cuts: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    trying: bool = False
+    founded: bool = False
+    standing: Standing = field(default_factory=Standing)
+
+    @property
+    def serves(self) -> bool:
+        """The node is part of a cluster that is in use."""
+        return self.founded and self.action in {UPDATE, RETURN}
 
     @property
     def impact(self) -> Impact:
@@ -92,6 +140,28 @@ def require_own_machines(
         raise etcd_lost(doubted, cluster) or refusal(doubted)
 
 
+def require_own_secrets(found: Mapping[str, NodeFacts]) -> None:
+    """Raise if the wanted configs have other secrets than the nodes: each would be separated from
+    the rest, or lose data.
+    """
+    by_secret: dict[OtherSecret, list[str]] = {}
+    for name, seen in found.items():
+        for secret in seen.others:
+            by_secret.setdefault(secret, []).append(name)
+    if by_secret:
+        rows = [
+            f"{secret.name} of {', '.join(names)}: {secret.breaks}"
+            for secret, names in by_secret.items()
+        ]
+        raise ConflictError(
+            "the secrets in talos/ are not those that the nodes run; nothing was sent:\n  "
+            + "\n  ".join(rows),
+            where=next(iter(by_secret)).path,
+            hint="restore the secrets that this cluster was created with (git log -- talos), or "
+            "remove the patch that sets them; talops does not replace them on running nodes",
+        )
+
+
 def change_for(name: str, seen: NodeFacts) -> ConfigChange | None:
     """The change that gives a node its config; None if it has it."""
     if isinstance(seen.state, InMaintenance):
@@ -103,10 +173,18 @@ def change_for(name: str, seen: NodeFacts) -> ConfigChange | None:
         )
     if seen.same:
         return None
+    return _change(UPDATE, name, f"{', '.join(seen.differs)}: {_effect(seen)}", seen)
+
+
+def _effect(seen: NodeFacts) -> str:
+    if fixed := seen.paths(Cost.FIXED):
+        return f"cannot change on an installed node: {', '.join(fixed)}"
     effect = "without a reboot"
     if seen.reboots:
         effect = f"reboots for {', '.join(seen.at_boot)}" if seen.at_boot else "reboots"
-    return _change(UPDATE, name, f"{', '.join(seen.differs)}: {effect}", seen)
+    elif seen.services:
+        effect = f"restarts {', '.join(seen.services)}"
+    return f"{effect}, tried first" if seen.paths(Cost.CUT) else effect
 
 
 def _identity(candidate: Candidate | None) -> str:
@@ -117,4 +195,14 @@ def _identity(candidate: Candidate | None) -> str:
 
 
 def _change(action: str, name: str, detail: str, seen: NodeFacts) -> ConfigChange:
-    return ConfigChange(action, name, detail, name, seen.reboots, seen.wanted)
+    return ConfigChange(
+        action,
+        name,
+        detail,
+        name,
+        seen.reboots,
+        seen.wanted,
+        cuts=seen.paths(Cost.CUT),
+        fixed=seen.paths(Cost.FIXED),
+        trying=seen.trying,
+    )

@@ -29,6 +29,10 @@ class Limits:
     install: float = 600.0
     etcd: float = 300.0
     kubernetes: float = 300.0
+    # A config that could cut a node off is reverted after this time, unless it is confirmed; it is
+    # not confirmed before the node has answered for `settle`.
+    trial: float = 120.0
+    settle: float = 5.0
     # Seconds between two probes of a wait.
     interval: float = 0.5
 

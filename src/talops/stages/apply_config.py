@@ -3,6 +3,9 @@
 It waits for control planes, and for workers that already ran. A new worker opens its API only when
 a control plane signs its certificate. It finds one through the discovery service or the cluster's
 endpoint, which may be a VIP that needs etcd. So `bootstrap` runs first, and `workers` waits for it.
+
+Nodes that serve a cluster change one after the other: what needs a reboot in a roll, what could cut
+a node off after a trial, with the gates of the roll between them. A failure stops before the next.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Absent, Stage
+from talops.reconfigure.changing import Reconfigure
+from talops.reconfigure.order import in_batches, planned, require_changeable
 from talops.rolls.rolling import Rolling
 from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.fleet import Configured, Unreachable, all_answer
@@ -18,16 +23,16 @@ from talops.site.node_configs import NodeConfigs
 from talops.site.node_facts import (
     ConfigChange,
     Facts,
-    change_for,
     require_own_machines,
+    require_own_secrets,
     since,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from talops.inventory.model import Node
-    from talops.pipeline.stage import Reporter, Seen
+    from talops.pipeline.stage import Batch, Reporter, Seen
     from talops.site.fleet import Fleet, State
     from talops.site.node_facts import NodeFacts
     from talops.site.secrets_file import SecretsFile
@@ -51,6 +56,7 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
         self._secrets = secrets
         self._rolling = rolling or Rolling(site)
         self._configs = NodeConfigs(site, secrets, report, allow_unhealthy_etcd, admission)
+        self._reconfigure = Reconfigure(site, secrets, self._configs, self._rolling, report)
         # A node that does not answer may be rebooting.
         self.patience = site.limits.boot
 
@@ -62,15 +68,22 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
         excused = await self._excused(fleet, states)
         nodes = [node for node in self._site.chosen if node.name not in excused]
         all_answer(nodes, states)
-        return Facts(await self._configs.facts(nodes, states))
+        return await self._reconfigure.placed(Facts(await self._configs.facts(nodes, states)))
 
     def plan(self, facts: Facts) -> list[ConfigChange]:
         require_own_machines(self._site.chosen, facts.nodes, self._site.cluster)
-        wanted = [change_for(name, seen) for name, seen in facts.nodes.items()]
-        return [change for change in wanted if change]
+        require_own_secrets(facts.nodes)
+        return planned(facts)
+
+    def batches(self, changes: Sequence[ConfigChange], at_most: int) -> list[Batch]:
+        require_changeable(changes)
+        return in_batches(changes, self._site.cluster, self._rolling.options, at_most)
 
     async def apply(self, change: ConfigChange) -> None:
-        await self._configs.bring(change)
+        if change.serves:
+            await self._reconfigure.apply(change)
+        else:
+            await self._configs.bring(change)
 
     async def verify(self, seen: Seen[Facts, ConfigChange], /) -> None:
         """All nodes except new workers: `workers` waits for those."""

@@ -292,6 +292,9 @@ UNATTENDED_INSTALL = Kind(
 # The only id where a kind has just one resource.
 MACHINE_ID = "machine"
 CONFIG_ID = "v1alpha1"
+# The stored config; Talos shows it only after one was stored in this boot. It differs from the
+# active one while a trial is pending, and after a config was staged.
+STORED_CONFIG_ID = "persistent"
 LOCAL_ETCD_ID = "local"
 NODENAME_ID = "nodename"
 HOSTNAME_ID = "hostname"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from talops.app.drift.model import SET_VERSION, UPGRADES, AreaDrift, Difference, absent
 from talops.app.drift.values import leaves
 from talops.errors import TalopsError
+from talops.machineconfig.cost_table import Cost
 from talops.machineconfig.kubernetes_images import numbers
 from talops.pipeline.stage import Absent
 from talops.site.fleet import Configured, Fleet, InMaintenance, Unreachable
@@ -80,7 +81,7 @@ def judge(name: str, seen: NodeFacts) -> list[Difference]:
     versions = [_version(name, held) for held in seen.held]
     if seen.same:
         return versions
-    restarts = seen.reboots
+    restarts = seen.reboots or bool(seen.paths(Cost.FIXED))
     impact = "restarts" if restarts else "online"
     rows = leaves(seen.state.config, seen.wanted) or [("config", "as rendered", "different")]
     return versions + [

@@ -34,7 +34,7 @@ class OnlineConfig(ApplyConfig):
 
     def plan(self, facts: node_facts.Facts) -> list[node_facts.ConfigChange]:
         changes = super().plan(facts)
-        return [c for c in changes if c.action == UPDATE and not c.reboots]
+        return [c for c in changes if c.action == UPDATE and not c.reboots and not c.fixed]
 
 
 class GentleAddons(Addons):

@@ -143,7 +143,9 @@ class TalosHost:
             key = (node.config.cluster_id, node.hostname)
             if _posts(node):
                 self._absent.pop(key, None)
-                self._marked.pop(key, None)
+                if self._marked.pop(key, None) is not None:
+                    # It may have registered while it was marked.
+                    node.registration.config_changed()
             elif node.registration.renewed:
                 self._absent.setdefault(key, now)
         for (cluster, name), since in list(self._absent.items()):

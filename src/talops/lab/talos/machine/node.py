@@ -121,7 +121,7 @@ class Node:
         return found + [reservations[mac] for mac in self.macs if mac in reservations]
 
     def keep_config(self) -> None:
-        """No trial ends by itself any more."""
+        """End the timer of a trial: its config stays active."""
         if self.rollback is not None:
             self.rollback.cancel()
             self.rollback = None

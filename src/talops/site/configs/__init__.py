@@ -1,0 +1,1 @@
+"""What is right and wrong with the config of a node."""
