@@ -190,6 +190,9 @@ class KubeClient:
         failing = [ln[3:].split(" ")[0] for ln in answer.text.splitlines() if ln.startswith("[-]")]
         return failing or ([] if answer.is_success else [f"HTTP {answer.status_code}"])
 
+    async def is_namespaced(self, api_version: str, kind: str) -> bool:
+        return await self._discovery.is_namespaced(api_version, kind)
+
     async def get_json(self, path: str) -> Object:
         return check(await self._send("GET", path), path)
 

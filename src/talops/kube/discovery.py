@@ -49,6 +49,9 @@ class Discovery:
         place = namespace if resource.namespaced else None
         return f"{_base(api_version, place)}/{resource.plural}"
 
+    async def is_namespaced(self, api_version: str, kind: str) -> bool:
+        return (await self._resource(api_version, kind)).namespaced
+
     async def _resource(self, api_version: str, kind: str) -> Resource:
         if (api_version, kind) not in self._known:
             async with self._asking:  # another task may have fetched it meanwhile

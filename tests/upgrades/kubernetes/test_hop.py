@@ -14,11 +14,14 @@ import pytest
 from tests.lab.talos.site import QUICK
 
 from talops.errors import TalopsError
+from talops.events import PlannedChange
 from talops.files import write_atomic
 from talops.lab.kubernetes.versioned import as_version
 from talops.lab.talos.cluster import serving
 from talops.lab.talos.machine.faults import Faults
 from talops.machineconfig.kubernetes_images import STATIC_PODS, numbers
+from talops.pipeline.runner import Options, run_stages
+from talops.stages.upgrade import Upgrade
 from talops.upgrades.kubernetes.mark import MARK
 from talops.upgrades.versions import Span
 
@@ -53,7 +56,7 @@ async def test_stops_where_it_must_and_goes_on(
         cluster.lab.lab.host.faults.set("w-2", Faults())
 
         broken = _break_new_api_servers(monkeypatch, tmp_path)
-        cluster.limits = replace(QUICK, kubernetes=20.0)
+        cluster.limits = replace(QUICK, kubernetes=15.0)
         with pytest.raises(TalopsError) as stopped:
             await cluster.hop().run(NEW)
         assert str(stopped.value.where).startswith(f"kube-apiserver {NEW} on cp-1")
@@ -136,12 +139,17 @@ async def test_what_forbids_it(upgrading: Start) -> None:
         assert "set kubernetes_version: v1.35.4" in (await cluster.hop().problems("v1.34.0"))[0]
 
 
-async def test_a_version_that_another_program_raised(upgrading: Start) -> None:
-    """Neither an upgrade nor an ordinary config lowers it, and a config that asks is left alone."""
+async def test_the_stage_and_a_version_that_another_program_raised(upgrading: Start) -> None:
+    """`up` raises it once; then neither the stage nor an ordinary config lowers it again."""
     async with upgrading("cp-1") as cluster:
-        await cluster.hop().run(NEW)
+        cluster.inventory(kubernetes=NEW)
+        assert await _stage(cluster) == [f"Kubernetes {OLD} → {NEW}"]
+        await _all_new(cluster)
+        assert await _stage(cluster) == []
+
         cluster.inventory(kubernetes=OLD)
         before = cluster.applied()
+        assert await _stage(cluster) == []
         with pytest.raises(TalopsError, match="never lowered") as refused:
             await cluster.hop().run(OLD)
         assert refused.value.hint == "set kubernetes_version: v1.36.1 in cluster.yaml"
@@ -149,3 +157,13 @@ async def test_a_version_that_another_program_raised(upgrading: Start) -> None:
         assert again.error is None, again.error
         assert cluster.applied() == before
         assert cluster.kubelets() == {"cp-1": NEW}
+
+
+async def _stage(cluster: Upgrading) -> list[str]:
+    """What the stage of `up` plans and does."""
+    site = cluster.site
+    stage = Upgrade(site, site.secrets, cluster.report)
+    cluster.events.clear()
+    done = await run_stages([stage], emit=cluster.events.append, options=Options())
+    assert done.error is None, done.error
+    return [event.target for event in cluster.events if isinstance(event, PlannedChange)]

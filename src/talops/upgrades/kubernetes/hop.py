@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from talops.errors import ConflictError, TalopsError
 from talops.machineconfig.kubernetes_images import STATIC_PODS, Component, numbers
 from talops.upgrades.kubernetes import mark
+from talops.upgrades.kubernetes.manifests import Manifests
 from talops.upgrades.kubernetes.problems import problems, warnings
 from talops.upgrades.kubernetes.pulling import pull_everywhere
 from talops.upgrades.kubernetes.raising import Raising
 from talops.upgrades.kubernetes.reading import facts_for
+from talops.upgrades.kubernetes.rendered import keep_inventory, rendered
 from talops.upgrades.kubernetes.running import look_at
 from talops.upgrades.kubernetes.targets import targets
 from talops.upgrades.versions import Span
@@ -23,7 +25,9 @@ from talops.upgrades.versions import Span
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from talops.kube.client import KubeClient
     from talops.pipeline.stage import Reporter
+    from talops.rolls.roller import Roller
     from talops.rolls.rolling import Rolling
     from talops.site.site import Site
     from talops.upgrades.kubernetes.running import NodeRunning, Running
@@ -35,8 +39,12 @@ class Kubernetes:
 
     def __init__(self, site: Site, rolling: Rolling, report: Reporter) -> None:
         self._site = site
-        self._roller = rolling.roller
+        self._rolling = rolling
         self._report = report
+
+    @property
+    def _roller(self) -> Roller:
+        return self._rolling.roller
 
     async def look(self) -> Span:
         """The oldest and the newest version that anything runs, or is configured to run."""
@@ -71,7 +79,16 @@ class Kubernetes:
         for seen in (*running.planes, *(s for s in running.nodes if not s.node.controller)):
             await self._kubelet(raising, seen, wanted)
         async with self._roller.kube.open() as kube:
+            await self._manifests(kube, running, wanted)
             await mark.end(kube)
+
+    async def _manifests(self, kube: KubeClient, running: Running, wanted: Targets) -> None:
+        """As the first control plane renders them."""
+        fleet, plane = await self._site.secrets.fleet(), running.planes[0].node
+        proxy = wanted.images(plane).get(Component.PROXY, "")
+        objects = await rendered(fleet, plane, proxy, self._site.limits, self._report)
+        inventory = await keep_inventory(fleet, (seen.node for seen in running.nodes))
+        await Manifests(kube, objects, inventory=inventory).sync(self._site.limits, self._report)
 
     async def _look(self) -> Running:
         fleet = await self._site.secrets.fleet()

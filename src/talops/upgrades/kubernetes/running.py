@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from talops.errors import NotReadyError
 from talops.machineconfig.kubernetes_images import (
     STATIC_PODS,
     Component,
@@ -101,7 +102,14 @@ async def look_at(site: Site, fleet: Fleet, access: KubeAccess) -> Running:
             if isinstance(states[node.name], Configured)
         )
     )
-    return Running(tuple(found), unfinished)
+    running = Running(tuple(found), unfinished)
+    if not running.versions:
+        raise NotReadyError(
+            "no config names a version of Kubernetes, and no component reports one",
+            where=str(site.cluster.endpoint),
+            hint="talops verify",
+        )
+    return running
 
 
 async def _seen(

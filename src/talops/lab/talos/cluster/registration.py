@@ -110,6 +110,7 @@ class Registration:
         if self._starts_again:
             self._node.services.set("kubelet", "Running", healthy=True)
         while True:
+            self._changed.clear()  # what changes from now on requires another registration
             try:
                 await self._register()
                 await self._keep()
@@ -171,7 +172,6 @@ class Registration:
         node = self._node
         complete = not (node.config and node.config.control_plane) or node.control_plane.has_pods
         while node.faults.never_ready != self.ready:
-            self._changed.clear()
             try:
                 wait = node.settings.timing.lease if complete else 1.0
                 await asyncio.wait_for(self._changed.wait(), wait)
