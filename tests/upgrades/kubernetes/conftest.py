@@ -44,6 +44,13 @@ class Upgrading(Rolling):
         site = self.site
         return Kubernetes(site, Shared(site), self.report)
 
+    def extend(self, lines: str) -> None:
+        """Other values for keys of the inventory."""
+        cluster = self.lab.root / "cluster.yaml"
+        keys = tuple(line.partition(":")[0] + ":" for line in lines.splitlines())
+        kept = [x for x in cluster.read_text().splitlines() if not keys or not x.startswith(keys)]
+        cluster.write_text("\n".join([*kept, *lines.splitlines()]) + "\n")
+
     def inventory(self, *, kubernetes: str, patch: str = "") -> None:
         cluster = self.lab.root / "cluster.yaml"
         kept = cluster.read_text().partition("controller_patches:")[0]
@@ -90,7 +97,7 @@ def upgrading(
     """Start a cluster of these nodes with an older Kubernetes."""
 
     @contextlib.asynccontextmanager
-    async def make(*names: str, **settings: Any) -> AsyncIterator[Upgrading]:
+    async def make(*names: str, inventory: str = "", **settings: Any) -> AsyncIterator[Upgrading]:
         async def find(name: str) -> Path:
             return tool(name)
 
@@ -98,6 +105,7 @@ def upgrading(
         cluster = Upgrading(lab)
         try:
             await lab.start(*names, **settings)
+            cluster.extend(inventory)
             cluster.inventory(kubernetes="v1.35.4")
             for name in names:
                 await lab.lab.listening(name)

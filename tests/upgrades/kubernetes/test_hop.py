@@ -167,3 +167,29 @@ async def _stage(cluster: Upgrading) -> list[str]:
     done = await run_stages([stage], emit=cluster.events.append, options=Options())
     assert done.error is None, done.error
     return [event.target for event in cluster.events if isinstance(event, PlannedChange)]
+
+
+@pytest.mark.parametrize(
+    ("talos", "contract", "to"),
+    [("v1.12.11", "v1.12", "v1.35.9"), ("v1.14.1", "v1.14", NEW)],
+)
+async def test_other_versions_of_talos(
+    upgrading: Start, talos: str, contract: str, to: str
+) -> None:
+    """Before 1.13 images are pulled by the old call; 1.14 has a document for each component."""
+    lines = f"talos_version: {talos}\ntalos_contract: {contract}\n"
+    async with upgrading("cp-1", version=talos, inventory=lines) as cluster:
+        cluster.inventory(kubernetes=to)
+        assert await cluster.hop().problems(to) == []
+        await cluster.hop().run(to)
+        assert await cluster.hop().look() == Span(to, to)
+        config = cluster.lab.lab.node("cp-1").config
+        assert config
+        assert config.v1alpha1
+        fields = "image" in (config.v1alpha1["machine"].get("kubelet") or {})
+        documents = [d["image"] for d in config.of_kind("KubeletConfig")]
+        image = f"ghcr.io/siderolabs/kubelet:{to}"
+        assert (fields, documents) == ((False, [image]) if contract == "v1.14" else (True, []))
+        pulled = cluster.lab.lab.node("cp-1").store.pulled()
+        assert image in pulled
+        assert f"registry.k8s.io/kube-apiserver:{to}" in pulled
