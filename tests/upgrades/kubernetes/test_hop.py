@@ -131,6 +131,10 @@ async def test_what_forbids_it(upgrading: Start) -> None:
             "kube-apiserver: remove it from cluster.yaml:"
         )
         assert await cluster.hop().problems("v1.35.9") == []
+        before = cluster.applied()
+        with pytest.raises(TalopsError, match=r"nothing was changed:\n  cp-1: Kubernetes 1\.36"):
+            await cluster.hop().run(NEW)
+        assert cluster.applied() == before
 
         cluster.inventory(kubernetes=NEW, patch="{machine: {kubelet: {image: 'k:v1.35.0'}}}")
         (pinned,) = await cluster.hop().problems(NEW)

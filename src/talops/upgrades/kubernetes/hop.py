@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from talops.rolls.roller import Roller
     from talops.rolls.rolling import Rolling
     from talops.site.site import Site
+    from talops.upgrades.kubernetes.problems import Facts
     from talops.upgrades.kubernetes.running import NodeRunning, Running
     from talops.upgrades.kubernetes.targets import Targets
 
@@ -53,9 +54,7 @@ class Kubernetes:
 
     async def problems(self, to: str) -> Sequence[str]:
         """What must change before this upgrade; reads only. Warnings are notes of the run."""
-        fleet = await self._site.secrets.fleet()
-        wanted = await targets(self._site, to)
-        facts = await facts_for(await self._look(), wanted, fleet, self._roller.kube)
+        facts = await self._facts(await self._look(), await targets(self._site, to))
         for text in warnings(facts):
             self._report.note(text, level="warning", hint="kubectl get --raw /metrics")
         return problems(facts)
@@ -64,6 +63,7 @@ class Kubernetes:
         """Raise every component to this version, and prove that it runs."""
         running, wanted = await self._look(), await targets(self._site, to)
         _require_order(running, to)
+        _require_none(problems(await self._facts(running, wanted)), to)
         fleet = await self._site.secrets.fleet()
         await pull_everywhere(running.nodes, wanted, fleet, self._report)
         await self._roller.pass_gates(self._report)
@@ -89,6 +89,10 @@ class Kubernetes:
         objects = await rendered(fleet, plane, proxy, self._site.limits, self._report)
         inventory = await keep_inventory(fleet, (seen.node for seen in running.nodes))
         await Manifests(kube, objects, inventory=inventory).sync(self._site.limits, self._report)
+
+    async def _facts(self, running: Running, wanted: Targets) -> Facts:
+        fleet = await self._site.secrets.fleet()
+        return await facts_for(running, wanted, fleet, self._roller.kube)
 
     async def _look(self) -> Running:
         fleet = await self._site.secrets.fleet()
@@ -143,4 +147,15 @@ def _require_order(running: Running, to: str) -> None:
         raise TalopsError(
             f"Kubernetes {running.high} runs: it is never lowered to {to}",
             hint=f"set kubernetes_version: {running.high} in cluster.yaml",
+        )
+
+
+def _require_none(found: Sequence[str], to: str) -> None:
+    """An earlier upgrade of the same run may have led here: only now its versions run."""
+    if found:
+        listed = "\n  ".join(found)
+        raise TalopsError(
+            f"Kubernetes cannot be upgraded to {to} yet; nothing was changed:\n  {listed}",
+            where="kubernetes_version",
+            hint="change what is listed, then: talops up",
         )

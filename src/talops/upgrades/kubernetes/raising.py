@@ -81,6 +81,8 @@ class Raising:
             return NotYet(f"{component} {reason}") if reason else Ready(None)
 
         hint = f"kubectl -n kube-system describe pod {component}-{seen.name}; then: talops up"
+        if component is Component.API_SERVER:  # kubectl may need this one
+            hint = f"talops talos logs kubelet --nodes {seen.node.address}; then: talops up"
         await self._wait(f"{component} on {seen.node.name}", seen, probe, hint)
 
     async def kubelet(self, seen: NodeRunning, image: str) -> None:

@@ -123,7 +123,7 @@ async def _seen(
         name,
         tuple(read(state.config)),
         _static_pods(name, pods) if name and node.controller else {},
-        str(info.get("kubeletVersion") or ""),
+        version_of(f"kubelet:{info.get('kubeletVersion')}"),
     )
 
 
