@@ -47,7 +47,7 @@ def wrong(line: str, command: Any) -> str | None:
     [
         ("talops up --yes", None),
         ("talops secrets init, then commit", None),
-        ("talops upgrade", "upgrade"),
+        ("talops elevate", "elevate"),
         ("talops secrets invent", "invent"),
         ("talops up --fast", "--fast"),
     ],

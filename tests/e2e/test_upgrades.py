@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 MakeLab = Callable[..., contextlib.AbstractAsyncContextManager[Any]]
 OLD, NEW, UNKNOWN = "v1.13.9", "v1.14.1", "v1.14.99"
+HOP = f"Talos {OLD} → {NEW}"
 
 
 def version(lab: Lab, wanted: str) -> None:
@@ -83,12 +84,10 @@ async def test_a_new_version(make_lab: MakeLab) -> None:
         told = {(d["target"], d["wanted"], d["actual"]) for d in rows if d["attribute"] == "Talos"}
         assert told == {(name, NEW, OLD) for name in before}
 
-        events = [
-            json.loads(line) for line in (await _json(lab, "up", "--yes")).splitlines() if line
-        ]
-        assert {e["target"] for e in events if e["kind"] == "change_started"} >= {
-            f"Talos {OLD} → {NEW}"
-        }
+        await _looked_at(lab)
+        lines = await _json(lab, "up", "--yes")
+        events = [json.loads(line) for line in lines.splitlines()]
+        assert {e["target"] for e in events if e["kind"] == "change_started"} >= {HOP}
         after = running(lab)
         assert {talos for talos, _ in after.values()} == {NEW}
         assert all(before[name][1] != after[name][1] for name in before)
@@ -100,9 +99,42 @@ async def test_a_new_version(make_lab: MakeLab) -> None:
         assert "nothing to change" in await does(lab, "up", "--yes")
         await does(lab, "drift")
         await does(lab, "verify")
+        await _back_and_forth(lab)
 
 
 async def _json(lab: Lab, *words: str) -> str:
     done = await lab.talops(*words, "-o", "json")
     assert done.code == 0, done.everything
     return done.out
+
+
+async def _looked_at(lab: Lab) -> None:
+    """What `versions` and the path of `upgrade` say; neither changes anything."""
+    found = json.loads(await _json(lab, "versions"))
+    talos, kubernetes = found["parts"]
+    assert talos["running"] == [OLD, OLD]
+    assert (talos["wanted"], talos["newest"]) == (NEW, NEW)
+    assert kubernetes["running"] == ["v1.36.1", "v1.36.1"]
+    assert kubernetes["newest"].startswith("v1.37.")
+    assert found["path"] == [{"part": "Talos", "from": OLD, "to": NEW}]
+    path = await lab.talops("upgrade", "--to", f"talos={NEW}", "--dry-run")
+    assert path.code == 2
+    assert HOP in path.everything
+    wrong = await lab.talops("upgrade", "--to", "talos=v1.15.0")
+    assert wrong.code == 1
+    assert "Talos v1.15.0 is not supported" in wrong.everything
+
+
+async def _back_and_forth(lab: Lab) -> None:
+    """One node returns to its old system and is upgraded again by the command that edits."""
+    await does(lab, "rollback", "e2e-w-1", "--yes")
+    assert [talos for talos, _ in running(lab).values()] == [NEW, OLD]
+    file = lab.root / "cluster.yaml"
+    before = file.read_text(encoding="utf-8")
+    file.write_text(before.replace(NEW, f'"{OLD}"  # for now'), encoding="utf-8")
+    mixed = await lab.talops("up", "--yes")
+    assert mixed.code == 1
+    assert f"Talos {NEW} runs, which is newer than {OLD}" in mixed.everything
+    assert HOP in await does(lab, "upgrade", "--to", f"talos={NEW}", "--yes")
+    assert file.read_text(encoding="utf-8") == before.replace(NEW, f'"{NEW}"  # for now')
+    assert [talos for talos, _ in running(lab).values()] == [NEW, NEW]

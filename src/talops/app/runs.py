@@ -122,6 +122,25 @@ def reset(
     )
 
 
+def rollback(
+    site: Site, node: str, manner: Manner = ASKING, rolls: RollOptions | None = None
+) -> Run:
+    from talops.rolls.options import DEFAULT
+    from talops.rolls.permission import permit
+    from talops.workflows import rollback as workflow
+
+    chosen, how = _node(site.cluster, node), rolls or DEFAULT
+    return _run(
+        "rollback",
+        site,
+        lambda record: workflow.rollback(site, record, chosen, how),
+        manner,
+        Consent(f"talops rollback {node} --yes", manner.yes),
+        afterwards(f"talops rollback {node}", "talops versions"),
+        permit=lambda plan: permit(site, how, plan),
+    )
+
+
 def recover(
     site: Site,
     manner: Manner = ASKING,

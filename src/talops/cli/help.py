@@ -12,7 +12,10 @@ VERBOSE = "--verbose"
 PANELS = {
     "Start": ("init", "check", "schema", "inventory", "configure", "preflight"),
     "Run": ("plan", "up", "verify", "down", "reset", "recover"),
-    "Day 2": ("drift", "pause", "resume", "secrets", "gitops", "state", "support"),
+    "Day 2": (
+        *("versions", "upgrade", "rollback", "drift", "pause", "resume"),
+        *("secrets", "gitops", "state", "support"),
+    ),
     "Look": ("analyze", "runs"),
     "Parts": ("infra", "host", "template", "talos", "tools", "lab"),
 }

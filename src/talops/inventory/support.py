@@ -46,6 +46,18 @@ NEWEST_KUBERNETES = {
     36: "v1.36.4",
     37: "v1.37.1",
 }
+# When the projects end their support, by minor; of a Talos before those, it has ended.
+END_OF_SUPPORT_TALOS = {13: "2026-09-03", 14: "2026-12-27"}
+END_OF_SUPPORT_KUBERNETES = {
+    30: "2025-07-15",
+    31: "2025-11-11",
+    32: "2026-02-28",
+    33: "2026-06-28",
+    34: "2026-10-27",
+    35: "2027-02-28",
+    36: "2027-06-28",
+    37: "2027-10-28",
+}
 # The versions that `talops init` writes.
 NEW_CLUSTER_TALOS, NEW_CLUSTER_KUBERNETES = NEWEST_RELEASE[14], "v1.36.3"
 # The first Talos version with the network documents that talops writes.

@@ -105,7 +105,7 @@ def find_path(talos: Span, kubernetes: Span, wanted: Wanted, known: Releases = K
 def _refused(part: Part, running: Span, wanted: str, known: Releases) -> list[Refusal]:
     setting = SETTING[part]
     if key(wanted) < key(running.high):
-        text = f"{part} {running.high} runs, which is newer than {wanted} in cluster.yaml"
+        text = f"{part} {running.high} runs, which is newer than {wanted}"
         hint = f"set {setting}: {running.high}"
         if part is Part.TALOS:
             hint += "; or, for a node that was upgraded last: talops rollback NODE"

@@ -61,4 +61,5 @@ def _wrong(name: str, wanted: str, place: str, version: str, hint: str) -> Findi
     if name == "Kubernetes" and numbers(version) > numbers(wanted):
         # Raised by another program: never lowered, so that waiting for it is useless.
         return warning(what, hint=f"set kubernetes_version: {version} in cluster.yaml")
-    return failed(what, hint=hint)
+    # No wait installs another Talos; components of Kubernetes may just be restarting.
+    return failed(what, hint=hint, final=name == "Talos")

@@ -1,0 +1,1 @@
+"""What could run, and how the wanted versions change."""

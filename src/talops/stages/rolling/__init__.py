@@ -1,0 +1,1 @@
+"""Stages for single nodes of a running cluster, through the roll."""
