@@ -6,19 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from talops.events import PartProgress
-from talops.tofu.events import ResourceChange
+from talops.tofu.events import DOING, ResourceChange
 
 if TYPE_CHECKING:
     from talops.events import Event
     from talops.pipeline.stage import Reporter
 
-DOING = {
-    "create": "creating",
-    "update": "updating",
-    "delete": "destroying",
-    "replace": "replacing",
-    "read": "reading",
-}
 MADE = ("create", "complete")
 PHASES = {"start": "start", "progress": "progress", "complete": "done", "error": "failed"}
 _NODE = re.compile(r'module\.node\["([^"]+)"\]\.proxmox_virtual_environment_vm\.this')

@@ -7,6 +7,16 @@ from typing import Any
 
 from talops.events import Event
 
+# The action of an operation → what is happening.
+DOING = {
+    "create": "creating",
+    "update": "updating",
+    "delete": "destroying",
+    "replace": "replacing",
+    "read": "reading",
+    "forget": "removing from state",
+}
+
 
 @dataclass(frozen=True)
 class LayerStarted(Event):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from talops.events import Note
 from talops.tofu.events import (
+    DOING,
     BatchStarted,
     ChangeSummary,
     Diagnostic,
@@ -31,14 +32,6 @@ if TYPE_CHECKING:
 
     from talops.events import Emit, Event
 
-DOING = {
-    "create": "creating",
-    "update": "updating",
-    "delete": "destroying",
-    "replace": "replacing",
-    "read": "reading",
-    "forget": "removing from state",
-}
 COLOURS = {"online": "green", "creates": "green", "restarts": "yellow"}
 COUNTED = {
     "plan": ("to create", "to change", "to destroy"),

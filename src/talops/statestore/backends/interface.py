@@ -134,3 +134,15 @@ def parse_lock(data: bytes, where: str) -> dict[str, Any]:
     except ValueError as error:
         raise TalopsError("the lock cannot be read", where=where) from error
     return found if isinstance(found, dict) else {}
+
+
+async def write_older(backend: StateBackend, state: str, version: str) -> None:
+    """A rollback where no server does it: the older version becomes the newest one."""
+    data = await backend.read(state, version)
+    if data is None:
+        raise TalopsError(
+            f"version {version} does not exist",
+            where=state,
+            hint=f"talops state versions {state}",
+        )
+    await backend.write(state, data, force=True)

@@ -19,6 +19,7 @@ from talops.statestore.backends.interface import (
     info_of,
     md5_of,
     parse_lock,
+    write_older,
 )
 
 if TYPE_CHECKING:
@@ -93,14 +94,7 @@ class LocalBackend:
                 self.keep(state)
 
     async def rollback(self, state: str, version: str) -> None:
-        data = await self.read(state, version)
-        if data is None:
-            raise TalopsError(
-                f"version {version} does not exist",
-                where=state,
-                hint=f"talops state versions {state}",
-            )
-        await self.write(state, data, force=True)
+        await write_older(self, state, version)
 
     async def unlock(self, state: str, lock_id: str | None, run: str = "") -> bool:  # noqa: ARG002  (no server binds requests to runs)
         path = self._file(state)

@@ -18,6 +18,7 @@ from talops.statestore.backends.interface import (
     info_of,
     md5_of,
     parse_lock,
+    write_older,
 )
 from talops.statestore.s3.bucket import Bucket, ChangedError
 
@@ -102,14 +103,7 @@ class S3Backend:
         return name
 
     async def rollback(self, state: str, version: str) -> None:
-        data = await self.read(state, version)
-        if data is None:
-            raise TalopsError(
-                f"version {version} does not exist",
-                where=state,
-                hint=f"talops state versions {state}",
-            )
-        await self.write(state, data, force=True)
+        await write_older(self, state, version)
 
     async def unlock(self, state: str, lock_id: str | None, run: str = "") -> bool:  # noqa: ARG002  (no server binds requests to runs)
         held = await self._lock(state)
