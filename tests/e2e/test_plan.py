@@ -78,7 +78,7 @@ async def _edited_by_hand(lab: Any) -> None:
 
 
 async def _changed_in_proxmox(lab: Any) -> None:
-    """What the state lists is ours: nobody is told to give the node another MAC or VMID."""
+    """What the state lists is ours: no hint asks for another MAC or VMID."""
     vm = lab.vms()["e2e-w-1"]
     await lab.proxmox("PUT", f"nodes/pve/qemu/{vm.vmid}/config", name="renamed", tags="mine")
     found = await lab.talops("up", "--dry-run", "-o", "json")

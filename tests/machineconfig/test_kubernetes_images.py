@@ -90,7 +90,7 @@ def test_versions_of_images(image: str, version: str, raised: str) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_config_keeps_the_versions_that_run(shape: str, base: Base) -> None:
-    """A new kubernetes_version is no change of the config; other changes pass."""
+    """A new kubernetes_version does not change the config; other changes pass."""
     running, wanted = base(shape), base(shape)
     raised = {c: at_version(i, "v1.99.1") for c, i in images(wanted).items()}
     wanted = with_images(wanted, raised)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from talops.pipeline.result import RunResult
     from talops.rolls.options import RollOptions
 
-# A busy machine is no reason to give up: only faults are.
+# A busy machine is not a reason to give up: only faults are.
 PATIENT = Limits(boot=180.0, install=180.0, etcd=180.0, kubernetes=180.0, interval=0.1)
 
 

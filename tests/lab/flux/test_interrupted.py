@@ -77,7 +77,7 @@ async def test_one_step_at_a_time(scene: Scene, temporary: Path) -> None:
         assert len(finished) < 10
         assert holders(secret, scene.root, temporary) == {"age.key"}
         assert holders(own, scene.root, temporary) == set()
-    # Flux fetches by itself between two rounds, or is asked to.
+    # Flux fetches between two rounds, or on request.
     steps = [change for change in finished if change[0] != FOLLOW]
     assert len(steps) == len(set(steps)) == 5, finished
     result = await scene.run_gitops()

@@ -66,7 +66,7 @@ def test_preflight_refuses_a_leftover(change: dict[str, Any], reason: str) -> No
     ids=["no tag", "other name", "other MAC"],
 )
 def test_a_vm_of_the_state_may_drift(change: dict[str, Any]) -> None:
-    """What somebody changed of our own VM is a difference; no address, MAC or VMID is taken."""
+    """What a user changed of our own VM is a difference; no address, MAC or VMID is taken."""
     known = {OURS.vm_id: RecordedVm(OURS.name, OURS.macs or frozenset())}
     wanted = replace(P, recorded=known)
     found = host_problems(wanted, facts(wanted, guests=(replace(OURS, **change),)))

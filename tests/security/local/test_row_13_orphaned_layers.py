@@ -86,7 +86,7 @@ async def test_up_keeps_the_files_of_a_layer_with_vms(tmp_path: Path) -> None:
 async def test_a_state_that_cannot_be_read_is_not_empty(
     tmp_path: Path, content: str, error: type[TalopsError], words: str
 ) -> None:
-    """Encrypted, or damaged: nobody knows that it lists nothing."""
+    """Encrypted, or damaged: it may list resources."""
     root = directory(tmp_path)
     (root / LAYER / "terraform.tfstate").write_text(content)
     with pytest.raises(error, match=words):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# An OpenTofu that says it is 1.10, plans one change, and applies until somebody interrupts it.
+# An OpenTofu that says it is 1.10, plans one change, and applies until it is interrupted.
 TOFU = """#!{python}
 import json, os, pathlib, signal, sys, time
 here = pathlib.Path("{root}")

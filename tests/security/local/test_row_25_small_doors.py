@@ -112,7 +112,7 @@ class Waiting(Stage[int, Change]):
 
 
 async def test_sigterm_does_not_wait_for_a_long_step() -> None:
-    """Whoever sends it sends SIGKILL soon: talops stops now, and the next run continues."""
+    """The sender of it sends SIGKILL soon: talops stops now, and the next run continues."""
     stage, interruption = Waiting(), Interruption()
     with interruption.on_signals():
         task = asyncio.ensure_future(
