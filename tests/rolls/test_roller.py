@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from talops.approval import Impact
 from talops.errors import TalopsError
 from talops.kube.objects import Ref
+from talops.pipeline.stage import Seen
 from talops.rolls.marks import ANNOTATION, Mark, begin, is_cordoned, mark_of
 from talops.rolls.options import RollOptions
 from talops.rolls.order import Width
+from talops.rolls.rolling import Rolling as SharedRoll
 from talops.rolls.turn import Step, Turn
+from talops.stages.membership.return_nodes import Facts, ReturnNodes
 
 if TYPE_CHECKING:
     import contextlib
@@ -84,6 +88,7 @@ async def test_one_node_and_what_was_left_behind(rolling: Start) -> None:
     """Alone it is not drained; the mark of a killed roll is taken over; a failure stops all."""
     async with rolling("cp-1", "w-1", "w-2") as cluster:
         await _resumes(cluster)
+        await _goes_on(cluster)
         await _stops_after_a_failure(cluster)
         await _refuses_to_drain(cluster)
 
@@ -136,6 +141,42 @@ async def _stops_after_a_failure(cluster: Rolling) -> None:
     assert ANNOTATION not in (given["metadata"].get("annotations") or {})
 
 
+async def _goes_on(cluster: Rolling) -> None:
+    """Killed after the change and before the reboot that it needs: the stage `return` does that."""
+    boot = cluster.boots()["w-2"]
+    async with cluster.kube() as kube:
+        mark = Mark("larger disk", boot, cordoned=True, drained=True, reboot=True)
+        await kube.merge(Ref("v1", "Node", "w-2"), begin(mark))
+    site = cluster.site
+    stage = ReturnNodes(site, cluster.secrets(site), cluster.report, SharedRoll(site))
+    facts = await stage.observe()
+    assert isinstance(facts, Facts)
+    (change,) = stage.plan(facts)
+    assert str(change) == "return w-2 (left by an interrupted roll: larger disk)"
+    assert change.impact is Impact.RESTARTS
+    await stage.apply(change)
+    await stage.verify(Seen(facts, (change,)))
+    assert cluster.boots()["w-2"] != boot
+    assert not is_cordoned((await cluster.kube_nodes())["w-2"])
+
+
+async def _stops_nothing(cluster: Rolling) -> None:
+    """w-1 cannot be drained: w-2, which one action would take down with it, stays in service."""
+    acted: list[str] = []
+
+    async def act() -> None:
+        acted.append("both")
+
+    turns = [Turn(cluster.node(name), "restart") for name in ("w-1", "w-2")]
+    roller = cluster.roller(RollOptions(max_unavailable=Width(2), drain_timeout=1.0))
+    with pytest.raises(TalopsError, match="not drained within 1 s"):
+        await roller.together(turns, act, cluster.report)
+    assert not acted
+    left = (await cluster.kube_nodes())["w-2"]
+    assert not is_cordoned(left)
+    assert mark_of(left) is None
+
+
 async def _refuses_to_drain(cluster: Rolling) -> None:
     """A budget that allows no eviction stops the roll before the restart, and is named."""
     pod: dict[str, Any] = {
@@ -175,6 +216,7 @@ async def _refuses_to_drain(cluster: Rolling) -> None:
         assert refused.value.where.startswith("draining w-1")
         assert refused.value.hint == "kubectl get poddisruptionbudgets -n default"
         assert cluster.boots()["w-1"] == before
+        await _stops_nothing(cluster)
         await kube.delete(Ref.of(budget))
     await asyncio.wait_for(cluster.roller().roll([cluster.reboot("w-1")], cluster.report), 60)
     assert cluster.boots()["w-1"] != before

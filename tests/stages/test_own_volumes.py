@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.recordings.talos import exchanges
 
-from talops.stages.reset_nodes import own_volumes
+from talops.rolls.wiping import own_volumes
 from talops.talos.kinds import VOLUMES, Volume
 from talops.talos.resources import decode_resource
 from talops.talos.wire import cosi_pb2

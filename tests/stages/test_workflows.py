@@ -27,6 +27,9 @@ AFTER = [
     *("upgrade", "apply-config", "bootstrap", "workers"),
     *("kubeconfig", "addons", "gitops", "verify"),
 ]
+# After all stages that take nodes out of service.
+UP_AFTER = [*AFTER[:5], "remove", "return", *AFTER[5:]]
+UP_BEFORE = ["nodes", *BEFORE]
 
 
 class Deaf:
@@ -56,10 +59,10 @@ def names(stages: list[AnyStage]) -> list[str]:
 def test_up(site: Site) -> None:
     """Every stage that is loaded late is the one that was announced."""
     stages = up.up(site, RECORD, Policy())
-    assert names(stages) == [*BEFORE, "images", "provision", *AFTER]
+    assert names(stages) == [*UP_BEFORE, "images", "provision", *UP_AFTER]
     late = [stage for stage in stages if isinstance(stage, Later)]
-    assert [stage._stage.name for stage in late] == [*BEFORE, "images", *AFTER]
-    assert names(up.up(bare(site), RECORD, Policy())) == [*BEFORE, *AFTER]
+    assert [stage._stage.name for stage in late] == [*UP_BEFORE, "images", *UP_AFTER]
+    assert names(up.up(bare(site), RECORD, Policy())) == [*UP_BEFORE, *UP_AFTER]
 
 
 def test_recover(site: Site) -> None:

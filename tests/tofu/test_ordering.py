@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from talops.tofu.events import Diagnostic
-from talops.tofu.judge import Judged
+from talops.tofu.judge import Cause, Judged
 from talops.tofu.ordering import parallelism, restart_batches
 from talops.tofu.plan import VM
 from talops.tofu.retry import retryable
@@ -35,6 +36,33 @@ def test_batches(names: list[str], workers: int, batches: list[list[str]]) -> No
     """Control planes one by one, then a third of the workers at a time, then the rest."""
     found = restart_batches([change(name) for name in names], workers)
     assert [list(batch.names) for batch in found] == batches
+
+
+def test_a_roll_decides_how_many_and_who_comes_first() -> None:
+    """`width` workers at a time; within a role the lower rank is first, whatever the names are."""
+    names = ["cp-1", "cp-2", "w-1", "w-2", "w-3"]
+    ranks = {"w-3": 0, "w-1": 1, "w-2": 2, "cp-2": 0, "cp-1": 1}
+    found = restart_batches([change(name) for name in names], 9, width=2, ranks=ranks)
+    assert [list(batch.names) for batch in found] == [["cp-2"], ["cp-1"], ["w-3", "w-1"], ["w-2"]]
+
+
+def grown(name: str, **more: Any) -> Judged:
+    bigger = Cause("disk.scsi0.size", Effect.ONLINE, 32, 64)
+    return replace(change(name, Effect.ONLINE), node=name, causes=(bigger,), **more)
+
+
+def test_a_larger_disk_of_a_node_is_ordered() -> None:
+    """Talos uses it after a reboot only; a VM that is off or no node needs none."""
+    found = restart_batches([grown("w-1"), grown("w-2", off=True), grown("x")], 2)
+    assert [(batch.names, batch.grown) for batch in found] == [(("w-1",), ("w-1",))]
+    restarts = replace(grown("w-1"), effect=Effect.RESTARTS)
+    assert [batch.grown for batch in restart_batches([restarts], 2)] == [()]
+
+
+def test_control_planes_that_are_off() -> None:
+    """There is nothing to move away from them."""
+    found = restart_batches([replace(change("cp-1"), off=True), change("cp-2")], 0)
+    assert [(batch.names, batch.off) for batch in found] == [(("cp-1",), True), (("cp-2",), False)]
 
 
 def test_only_restarts_are_ordered() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import dataclasses
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
@@ -61,7 +62,7 @@ def up(
     return _run(
         "up",
         site,
-        lambda record: workflow.up(site, record, allowed, said, how),
+        lambda record: workflow.up(site, record, allowed, said, how, asks=not manner.yes),
         manner,
         Consent("talops up --yes", manner.yes),
         _after_up(site),
@@ -72,7 +73,7 @@ def up(
 
 def plan(site: Site, policy: Policy) -> Run:
     """What `up` would do with these options."""
-    return replace(up(site, Manner(dry_run=True), policy=policy), command="plan")
+    return dataclasses.replace(up(site, Manner(dry_run=True), policy=policy), command="plan")
 
 
 def down(
@@ -139,6 +140,39 @@ def rollback(
         afterwards(f"talops rollback {node}", "talops versions"),
         permit=lambda plan: permit(site, how, plan),
     )
+
+
+def replace(
+    site: Site,
+    node: str,
+    manner: Manner = ASKING,
+    *,
+    admission: Admission | None = None,
+    rolls: RollOptions | None = None,
+) -> Run:
+    """Call `replaced` when it has succeeded."""
+    from talops.rolls.options import DEFAULT
+    from talops.rolls.permission import permit
+    from talops.site.enrolment.admission import NOTHING_SAID
+    from talops.workflows import replace as workflow
+
+    chosen, said, how = _node(site.cluster, node), admission or NOTHING_SAID, rolls or DEFAULT
+    return _run(
+        "replace",
+        site,
+        lambda record: workflow.replace(site, record, chosen, said, how),
+        manner,
+        Consent(f"talops replace {node} --yes", manner.yes, node, f"replaces node {node}"),
+        afterwards(f"talops replace {node}", "talops verify"),
+        permit=lambda plan: permit(site, how, plan),
+    )
+
+
+def replaced(site: Site, node: str) -> None:
+    """The run has ended: another `talops replace` is another replacement."""
+    from talops.rolls.removal.replacing import Replacements
+
+    Replacements(site.root).ended(node)
 
 
 def recover(

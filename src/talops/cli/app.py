@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "rollback": "talops.cli.rollback",
     "down": "talops.cli.down",
     "reset": "talops.cli.reset",
+    "replace": "talops.cli.replace",
     "recover": "talops.cli.recover",
     "pause": "talops.cli.pause",
     "resume": "talops.cli.resume",

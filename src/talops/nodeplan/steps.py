@@ -60,6 +60,9 @@ class Reason(StrEnum):
     PAIR = "pair"
     SICK = "sick"
     LOST = "lost"
+    RENAMED = "renamed"
+    ROLE = "role"
+    REPLACED = "replaced"
 
 
 @dataclass(frozen=True)

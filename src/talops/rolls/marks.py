@@ -22,7 +22,8 @@ class Mark:
     """`boot` is the boot id when the roll came to this node: another one means that it restarted.
 
     `installed` is the installer image that was written in that boot. `cordoned` says that the roll
-    cordoned the node, `was_cordoned` that someone else had done so before.
+    cordoned the node, `was_cordoned` that someone else had done so before. `reboot`: what was
+    changed takes effect in another boot only.
     """
 
     reason: str
@@ -33,6 +34,7 @@ class Mark:
     drained: bool = False
     # The stage whose roll it is: it also finishes what an interrupted one has left.
     stage: str = ""
+    reboot: bool = False
 
     def to_text(self) -> str:
         return json.dumps({key: value for key, value in asdict(self).items() if value})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
@@ -17,6 +18,7 @@ from talops.rolls.before import FirstLook
 from talops.rolls.gates import Absence, EtcdGate, FluxGate, Gates, NodesGate, PodsGate
 from talops.rolls.kube_access import KubeAccess
 from talops.rolls.marks import mark_of
+from talops.rolls.meeting import LeftError, Meeting
 from talops.rolls.options import DEFAULT
 from talops.rolls.order import Candidate, groups
 from talops.rolls.permission import refusal
@@ -143,6 +145,23 @@ class Roller:
                 self._failed = self._failed or f"{node.name}: {error.what}"
                 raise
 
+    async def together(
+        self, turns: Sequence[Turn], act: Callable[[], Awaitable[None]], report: Reporter
+    ) -> None:
+        """Nodes that one `act` takes down: all of them are emptied before it, or it does not take
+        place.
+        """
+        meeting = Meeting(len(turns), act)
+
+        async def one(turn: Turn) -> None:
+            try:
+                await self.turn(replace(turn, act=meeting.arrive), report)
+            except BaseException:
+                meeting.leave()
+                raise
+
+        _raise_first(await asyncio.gather(*map(one, turns), return_exceptions=True))
+
     def expect_sick(self, names: Iterable[str]) -> None:
         """These were not healthy before the roll: until their turn, the gates excuse them."""
         self._sick |= frozenset(names)
@@ -152,11 +171,7 @@ class Roller:
             while queue and not self._failed:
                 await self.turn(queue.pop(0), report)
 
-        outcomes = await asyncio.gather(*(work() for _ in range(width)), return_exceptions=True)
-        failures = [o for o in outcomes if isinstance(o, BaseException)]
-        if failures:
-            failures.sort(key=lambda failure: isinstance(failure, RollStoppedError))
-            raise failures[0]
+        _raise_first(await asyncio.gather(*(work() for _ in range(width)), return_exceptions=True))
 
     async def _steps(self, turn: Turn, report: Reporter) -> None:
         fleet = await self._secrets.fleet()
@@ -166,15 +181,24 @@ class Roller:
             async with steps.step(Step.GATES):
                 await gates.pass_all(self._absence(), report.waiting)
                 await steps.look()
-            if turn.act:
+            if steps.acts:
                 await self._take_away(steps)
-                await steps.act()
+                await self._act(steps)
             if not turn.leaves:
                 await steps.come_back()
                 await steps.release()
         self._sick -= {turn.node.name}
         async with steps.step(Step.AFTER):
             await gates.pass_all(self._absence(), report.waiting)
+
+    async def _act(self, steps: Steps) -> None:
+        try:
+            await steps.act()
+        except LeftError as left:
+            if not left.begun:
+                await steps.release()
+            self._check()
+            raise
 
     async def _take_away(self, steps: Steps) -> None:
         await steps.prepare()
@@ -224,3 +248,11 @@ class Roller:
 
 class RollStoppedError(ConflictError):
     """Another node of the same roll has failed."""
+
+
+def _raise_first(outcomes: Iterable[BaseException | None]) -> None:
+    """The cause, rather than what stopped because of it."""
+    failures = [outcome for outcome in outcomes if outcome is not None]
+    failures.sort(key=lambda failure: isinstance(failure, RollStoppedError))
+    if failures:
+        raise failures[0]

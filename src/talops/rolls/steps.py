@@ -17,6 +17,7 @@ from talops.rolls.marks import Mark, begin, end, is_cordoned, keep, mark_of
 from talops.rolls.returning import Returning
 from talops.rolls.turn import Step
 from talops.rolls.volumes import wait_detached
+from talops.talos.errors import MaintenanceModeError, OutcomeUnknownError
 from talops.talos.kinds import NODENAME, NODENAME_ID
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -56,10 +57,16 @@ class Steps:
         self._name = turn.node.name  # in Kubernetes
         self._mark = Mark(turn.reason, stage=report.stage)
         self._known = False  # whether Kubernetes has a Node for it
+        self._reboots = turn.reboots
 
     @property
     def node(self) -> Node:
         return self._turn.node
+
+    @property
+    def acts(self) -> bool:
+        """Whether this turn takes the node down, or only waits for it."""
+        return self._turn.act is not None or self._reboots
 
     @contextlib.asynccontextmanager
     async def step(self, step: Step) -> AsyncIterator[None]:
@@ -82,20 +89,27 @@ class Steps:
         seen = (await self._kube.nodes()).get(self._name)
         self._known = seen is not None
         left = mark_of(seen) if seen else None
-        if left is not None and not boot:
+        if left is not None and not boot and not self._turn.leaves:
             boot = await self._answer()
         if left is None:
             before = bool(seen and is_cordoned(seen))
             self._mark = replace(self._mark, boot=boot, was_cordoned=before)
         else:
-            installed = left.installed if boot and boot == left.boot else ""
-            known = replace(left, reason=self._turn.reason, stage=self._report.stage)
-            self._mark = replace(known, boot=boot, installed=installed)
+            same = bool(boot) and boot == left.boot
+            self._reboots |= left.reboot and same
+            self._mark = replace(
+                left,
+                reason=self._turn.reason,
+                stage=self._report.stage,
+                boot=boot,
+                installed=left.installed if same else "",
+                reboot=self._reboots,
+            )
 
     async def _boot(self) -> str:
         """Empty if the node does not answer; some turns repair a dead node."""
         async with self._fleet.talos(self.node) as talos:
-            with contextlib.suppress(UnreachableError):
+            with contextlib.suppress(UnreachableError, MaintenanceModeError):
                 self._name = await talos.resources.find(NODENAME, NODENAME_ID) or self.node.name
                 return await talos.files.boot_id()
         return ""
@@ -136,7 +150,7 @@ class Steps:
             return
         async with self._kube.open() as kube:
             async with self.step(Step.CORDON):
-                self._mark = replace(self._mark, cordoned=True)
+                self._mark = replace(self._mark, cordoned=True, reboot=self._reboots)
                 await kube.merge(Ref("v1", "Node", self._name), begin(self._mark))
             if reason := self._undrained(await kube.list_all("v1", "Node")):
                 self._report.note(f"{self.node.name} is not drained: {reason}")
@@ -160,12 +174,21 @@ class Steps:
                 await forfeit(self._fleet, self._site, self.node)
 
     async def act(self) -> None:
-        if self._turn.act:
-            async with self.step(Step.ACT):
+        async with self.step(Step.REMOVE if self._turn.leaves else Step.ACT):
+            if self._turn.act:
                 await self._turn.act()
+            if self._reboots:
+                await self._reboot()
+
+    async def _reboot(self) -> None:
+        async with self._fleet.talos(self.node) as talos:
+            # A lost answer is not a failure: the boot id shows whether it reboots.
+            with contextlib.suppress(OutcomeUnknownError):
+                await talos.machine.reboot()
 
     async def come_back(self) -> None:
-        before = self._mark.boot if self._turn.act and self._turn.restarts else ""
+        new = self.acts and (self._turn.restarts or self._reboots)
+        before = self._mark.boot if new else ""
         async with self.step(Step.RETURN):
             await Returning(
                 self._turn, self._name, before, self._site, self._fleet, self._kube

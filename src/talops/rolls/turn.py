@@ -24,6 +24,7 @@ class Step(StrEnum):
     DETACH = "detaching volumes of"
     FORFEIT = "moving etcd leadership from"
     ACT = "restarting"
+    REMOVE = "removing"
     RETURN = "waiting for"
     UNCORDON = "uncordoning"
     AFTER = "checking gates after"
@@ -47,5 +48,7 @@ class Turn:
     arrived: Callable[[], Awaitable[str]] | None = None
     # A new boot id proves that `act` took effect.
     restarts: bool = True
+    # Talos reboots the node after `act`, also if another run has to do it.
+    reboots: bool = False
     # The node does not come back: `act` removes it from etcd and Kubernetes.
     leaves: bool = False

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from talops.stages.gitops import GitOps as GitOps
     from talops.stages.images import Images as Images
     from talops.stages.kubeconfig import FetchKubeconfig as FetchKubeconfig
+    from talops.stages.membership.nodes import Nodes as Nodes
+    from talops.stages.membership.remove import Remove as Remove
+    from talops.stages.membership.return_nodes import ReturnNodes as ReturnNodes
     from talops.stages.preflight import Preflight as Preflight
     from talops.stages.storage import Storage as Storage
     from talops.stages.upgrade import Upgrade as Upgrade
@@ -31,7 +34,10 @@ else:
         "FetchKubeconfig": "kubeconfig",
         "GitOps": "gitops",
         "Images": "images",
+        "Nodes": "membership.nodes",
         "Preflight": "preflight",
+        "Remove": "membership.remove",
+        "ReturnNodes": "membership.return_nodes",
         "Storage": "storage",
         "Upgrade": "upgrade",
         "Verify": "verify",

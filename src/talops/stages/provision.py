@@ -13,6 +13,7 @@ from talops.errors import DifferencesFoundError, TalopsError
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.plural import count
 from talops.render.layers import layers
+from talops.rolls.machines import judge_nodes
 from talops.rolls.rolling import Rolling
 from talops.site import layer_access as access
 from talops.site.aside import initialised, rendered_aside, state_moves
@@ -29,7 +30,7 @@ from talops.tofu.rules import Effect
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from talops.approval import Item
     from talops.events import Emit, Event
@@ -66,29 +67,36 @@ class Facts:
     """The plan of each layer; None if an earlier layer must be applied first.
 
     `ahead`: the plan of such a layer with the present outputs of the earlier ones. `refused`: why
-    a plan is not allowed.
+    a plan is not allowed. `holding`: layers with VMs that another stage destroys.
     """
 
     layers: dict[str, tuple[Judged, ...] | None]
     ahead: dict[str, tuple[Judged, ...]] = field(default_factory=dict)
     refused: dict[str, TalopsError] = field(default_factory=dict)
+    holding: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
 class LayerPlan:
-    """The plan of one layer, and why it is not allowed."""
+    """The plan of one layer, and why it is not allowed. `holding`: it would also destroy VMs of
+    nodes in service, which the stage `remove` does.
+    """
 
     judged: tuple[Judged, ...] = ()
     refused: TalopsError | None = None
+    holding: bool = False
 
 
 @dataclass(frozen=True)
 class LayerChange(Change):
-    """`judged`: what the user confirmed; None: it could not be planned at that time."""
+    """`judged`: what the user confirmed; None: it could not be planned at that time. `targets`: all
+    that is applied; everything if empty.
+    """
 
     layer: str = ""
     judged: tuple[Judged, ...] | None = None
     refused: TalopsError | None = None
+    targets: tuple[str, ...] = ()
 
     def items(self) -> tuple[Item, ...] | None:
         if self.judged is None:
@@ -110,12 +118,15 @@ class Provision(Stage[Facts, LayerChange]):
         report: Reporter,
         policy: Policy | None = None,
         rolling: Rolling | None = None,
+        leaving: Collection[str] = (),
     ) -> None:
+        """`leaving`: nodes that leave the cluster before this stage changes anything."""
         self._site = site
         self._secrets = secrets
         self._report = report
         self._policy = policy or Policy()
         self._rolling = rolling or Rolling(site)
+        self._leaving = frozenset(leaving)
         self._ready: set[str] = set()
         # Nodes whose VMs were created in this run: they must answer.
         self._new: set[str] = set()
@@ -156,6 +167,8 @@ class Provision(Stage[Facts, LayerChange]):
             found.layers[layer.name] = seen.judged
             if seen.refused:
                 found.refused[layer.name] = seen.refused
+            if seen.holding:
+                found.holding.add(layer.name)
         return found
 
     async def _looked_at_once(
@@ -184,8 +197,9 @@ class Provision(Stage[Facts, LayerChange]):
                 changes.append(LayerChange("apply", name, detail, layer=name))
             elif judged:
                 refused = facts.refused.get(name)
+                only = tuple(c.address for c in judged) if name in facts.holding else ()
                 changes.append(
-                    LayerChange("apply", name, _summary(judged), None, name, judged, refused)
+                    LayerChange("apply", name, _summary(judged), None, name, judged, refused, only)
                 )
         return changes
 
@@ -196,17 +210,18 @@ class Provision(Stage[Facts, LayerChange]):
         engine = await self._engine(layer)
         guard = guard_of(self._site, self._secrets, self._policy)
         with fleeting(access.saved_plan(layer)) as saved:
-            if await engine.plan(saved):
+            if await engine.plan(saved, targets=change.targets):
                 shown = None if change.judged is None else items(change.judged)
                 with copies_around(self._site.root, self._site.cluster):
-                    await self._applier(layer, engine, guard).apply(saved, shown)
+                    await self._applier(layer, engine, guard, change.targets).apply(saved, shown)
 
     async def verify(self, seen: Seen[Facts, LayerChange], /) -> None:
         if seen.applied or unmade(seen.facts):
             await self._no_drift()
             # An empty plan of up-to-date files cannot have changed outputs: read them only after an
             # apply, because reading takes OpenTofu a second.
-            await self._check_outputs()
+            if not seen.facts.holding:
+                await self._check_outputs()
         await self._nodes_answer()
 
     async def _no_drift(self) -> None:
@@ -229,7 +244,15 @@ class Provision(Stage[Facts, LayerChange]):
                 return LayerPlan()
             applier = self._applier(layer, engine)
             plan, judged = await applier.judged(saved)
-        return LayerPlan(tuple(judged), applier.refusal(plan, judged))
+        found = await judge_nodes(plan, judged, self._serving)
+        kept = tuple(change for change in judged if change.node not in found.held)
+        return LayerPlan(kept, found.refused or applier.refusal(plan, kept), bool(found.held))
+
+    async def _serving(self) -> frozenset[str]:
+        """Nodes that Kubernetes or etcd knows; their VMs are not simply destroyed."""
+        from talops.rolls.standing import names_in_service
+
+        return await names_in_service(self._site, self._rolling.roller.kube) - self._leaving
 
     async def _engine(self, layer: Layer) -> Engine:
         site = self._site
@@ -251,8 +274,22 @@ class Provision(Stage[Facts, LayerChange]):
 
         return heard
 
-    def _applier(self, layer: Layer, engine: Engine, guard: Guard | None = None) -> Applier:
-        options = ApplyOptions(self._policy, healthy=self._healthy, guard=guard or NoGuard())
+    def _applier(
+        self,
+        layer: Layer,
+        engine: Engine,
+        guard: Guard | None = None,
+        targets: tuple[str, ...] = (),
+    ) -> Applier:
+        from talops.rolls.vms import VmRoll
+
+        options = ApplyOptions(
+            self._policy,
+            healthy=self._healthy,
+            guard=guard or NoGuard(),
+            roll=VmRoll(self._rolling, self._healthy, self._report),
+            targets=targets,
+        )
         return access.applier(self._site, layer, engine, options)
 
     async def _healthy(self, batch: Batch) -> None:

@@ -20,6 +20,10 @@ class ProvisionAdopted(Provision):
         super().__init__(site, secrets, report)
         self._adopt = adopt
 
+    async def _serving(self) -> frozenset[str]:
+        """A cluster that is recovered serves nothing that has to be kept in service."""
+        return frozenset()
+
     async def observe(self) -> Facts | Absent:
         if await self._adopt.pending():
             # A plan would now create VMs that already exist.

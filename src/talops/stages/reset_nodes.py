@@ -6,28 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.approval import Impact
-from talops.errors import UnreachableError
 from talops.pipeline.stage import Absent, Change, Stage
-from talops.site.enrolment.record import EnrolmentRecord
-from talops.site.fleet import Configured, Fleet, InMaintenance, Unreachable
+from talops.rolls.wiping import wipe
+from talops.site.fleet import Configured
 from talops.site.protection import require_unprotected
-from talops.talos.kinds import VOLUMES
-from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.fleet import State
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
-    from talops.talos.kinds import Volume
-
-
-ALWAYS = ("STATE", "EPHEMERAL")
-# Directories of EPHEMERAL, unless Talos 1.14 is configured to store them on volumes of their own.
-MAY_BE_APART = ("ETCD", "CRI", "KUBELET", "LOG")
 
 
 @dataclass(frozen=True)
@@ -91,45 +79,3 @@ class ResetNodes(Stage[Facts, ResetChange]):
 
     async def verify(self, _: Seen[Facts, ResetChange], /) -> None:
         """Nothing to prove: the VM is destroyed next."""
-
-
-async def wipe(fleet: Fleet, node: Node, site: Site, report: Reporter, *, graceful: bool) -> None:
-    """Reset a node and wait until it is in maintenance mode again.
-
-    Recorded first: if this process is killed now, the next run may find the node in that mode.
-    """
-    EnrolmentRecord(site.root).wiped(node.name)
-    async with fleet.talos(node) as talos:
-        try:
-            labels = () if _from_iso(site) else own_volumes(await talos.resources.all(VOLUMES))
-            await talos.machine.reset(graceful=graceful, reboot=True, labels=labels)
-        except UnreachableError as error:
-            report.note(f"{node.name} stopped answering during its reset: {error.what}")
-
-    async def probe() -> Ready[None] | NotYet:
-        state = await fleet.look(node)
-        if isinstance(state, InMaintenance):
-            return Ready(None)
-        if isinstance(state, Unreachable):
-            return NotYet(f"rebooting: {state.error.what}")
-        return NotYet(state.status.stage if state.status else "resetting")
-
-    await wait_for(
-        f"{node.name} to be wiped",
-        probe,
-        timeout=site.limits.install,
-        interval=site.limits.interval,
-        hint="to destroy its VM without a reset, use --force",
-        report=lambda waiting: report.waiting(waiting, node=node.name),
-    )
-
-
-def _from_iso(site: Site) -> bool:
-    """With an ISO attached every volume can be wiped; otherwise Talos must be kept to boot."""
-    return site.cluster.proxmox is not None and site.cluster.proxmox.boot == "iso"
-
-
-def own_volumes(volumes: Iterable[Volume]) -> tuple[str, ...]:
-    """The volumes with the node's own data; other volumes are wiped together with these."""
-    apart = {volume.id for volume in volumes if volume.location}
-    return (*ALWAYS, *(label for label in MAY_BE_APART if label in apart))

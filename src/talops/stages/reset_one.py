@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
 from talops.pipeline.stage import Stage
+from talops.rolls.wiping import wipe
 from talops.site.connections import Connections, errors_of, values_of
 from talops.site.enrolment.record import EnrolmentRecord
 from talops.site.fleet import Configured, Unreachable
 from talops.site.protection import require_unprotected
-from talops.stages.reset_nodes import ResetChange, wipe
+from talops.stages.reset_nodes import ResetChange
 from talops.talos.membership import Etcd
 from talops.talos.membership import objection_to_leave as objection
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from talops.approval import beyond
@@ -21,7 +22,7 @@ from talops.tofu.retry import retryable
 from talops.tofu.rules import Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
     from talops.approval import Item
@@ -85,13 +86,23 @@ class Applier:
         fresh = self._check(plan, changes, approved)
         await self._must_be_free(plan)
         sick = await self._options.guard.sick() if self._concerns_etcd(changes) else frozenset()
-        batches = restart_batches(changes, count_workers(plan), fresh, sick)
+        batches = await self._batches(plan, changes, fresh, sick)
         await self._foresee(changes, batches, fresh)
         self._created.keep_only(fresh)
         self._created.write(c.address for c in changes if c.guest and c.effect is Effect.CREATES)
         await self._carry_out(saved, (plan, changes), batches, items(changes))
         self._created.keep_only(())
         return changes
+
+    async def _batches(
+        self, plan: Plan, changes: Sequence[Judged], fresh: frozenset[str], sick: frozenset[str]
+    ) -> list[Batch]:
+        workers, roll = count_workers(plan), self._options.roll
+        found = restart_batches(changes, workers, fresh, sick)
+        if roll is None or not found:
+            return found
+        ranks = await roll.ranks([name for batch in found for name in batch.nodes])
+        return restart_batches(changes, workers, fresh, sick, width=roll.width, ranks=ranks)
 
     def _check(
         self, plan: Plan, changes: Sequence[Judged], approved: Sequence[Item]
@@ -138,13 +149,29 @@ class Applier:
         approved: Sequence[Item],
     ) -> None:
         ordered = {address for batch in batches for address in batch.addresses}
-        left = [change for change in judged[1] if change.stops and change.address not in ordered]
+        left = [
+            change
+            for change in judged[1]
+            if change.address not in ordered and (change.stops or self._takes_time(change))
+        ]
         if len(batches) > 1 or (batches and left):
             await self._in_order(saved, batches, approved)
             return
-        await self._with_retries(saved, judged, approved)
-        for batch in batches:
-            await self._options.healthy(batch)
+        if batches:
+            await self._carry(batches[0], lambda: self._with_retries(saved, judged, approved))
+        else:
+            await self._with_retries(saved, judged, approved)
+
+    def _takes_time(self, change: Judged) -> bool:
+        """No node is out of service while other VMs are created."""
+        return bool(self._options.roll) and change.guest and change.effect is Effect.CREATES
+
+    async def _carry(self, batch: Batch, act: Callable[[], Awaitable[None]]) -> None:
+        if self._options.roll:
+            await self._options.roll.carry(batch, act)
+            return
+        await act()
+        await self._options.healthy(batch)
 
     async def _adopt(self, plan: Plan) -> bool:
         """Import VMs that a killed run created but did not record in the state."""
@@ -185,17 +212,16 @@ class Applier:
                 BatchStarted(self._engine.layer.name, number, len(batches), batch.names, reason)
             )
             part = saved.with_name(f"{saved.stem}.part.tfplan")
-            await self._again(part, approved, targets=batch.addresses)
-            await self._options.healthy(batch)
-        await self._again(saved, approved)
-
-    async def _again(
-        self, saved: Path, approved: Sequence[Item], targets: Sequence[str] = ()
-    ) -> None:
-        """Plan again, and apply the plan if it has only approved changes."""
+            with fleeting(part):
+                judged = await self._planned_again(part, approved, batch.addresses)
+                if judged is None:
+                    await self._options.healthy(batch)
+                    continue
+                act = partial(self._with_retries, part, judged, approved, batch.addresses)
+                await self._carry(batch, act)
         with fleeting(saved):
-            if judged := await self._planned_again(saved, approved, targets):
-                await self._with_retries(saved, judged, approved, targets)
+            if rest := await self._planned_again(saved, approved, ()):
+                await self._with_retries(saved, rest, approved)
 
     async def _planned_again(
         self, saved: Path, approved: Sequence[Item], targets: Sequence[str]

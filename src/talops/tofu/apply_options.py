@@ -49,6 +49,23 @@ class NoGuard:
         pass
 
 
+class Roll(Protocol):
+    """Takes nodes of a running cluster out of service while their VMs change."""
+
+    @property
+    def width(self) -> int:
+        """How many workers may be out of service at the same time."""
+        ...
+
+    async def ranks(self, names: Sequence[str]) -> Mapping[str, int]:
+        """Node → its place among these nodes."""
+        ...
+
+    async def carry(self, batch: Batch, act: Callable[[], Awaitable[None]]) -> None:
+        """Take the nodes of the batch out of service, call `act` once, and return them."""
+        ...
+
+
 async def _unread(_: Sequence[Change]) -> Disks | None:
     return None
 
@@ -72,7 +89,7 @@ async def no_wait(_: Batch) -> None:
 @dataclass(frozen=True)
 class ApplyOptions:
     """How to apply: `read_disks`, `find_lost`, `occupied` and `identify` read the real VMs,
-    `healthy` waits for them, and `guard` asks etcd.
+    `healthy` waits for them, and `guard` asks etcd. `roll` empties nodes before they stop.
     """
 
     policy: Policy = field(default_factory=Policy)
@@ -82,6 +99,7 @@ class ApplyOptions:
     occupied: Occupied = _none_lost
     identify: Identify = _unproven
     guard: Guard = field(default_factory=NoGuard)
+    roll: Roll | None = None
     # Raises if this run lost its lock to another one; asked right before each apply.
     fence: Callable[[], Awaitable[None]] = unfenced
     parallelism: int | None = None

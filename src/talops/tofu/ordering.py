@@ -9,7 +9,7 @@ from talops.tofu.plan import CONTROL_PLANE, VM, WORKER
 from talops.tofu.rules import Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from talops.tofu.judge import Judged
     from talops.tofu.plan import Plan
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_PARALLELISM = 10
 # Each clone or allocation holds a storage lock; more at once would only time out.
 CREATE_PARALLELISM = 4
-
-
+NO_RANKS: Mapping[str, int] = {}
 RESTARTING = frozenset({Effect.RESTARTS, Effect.DISCONNECTS, Effect.REMOVES_DISK})
 
 
@@ -27,7 +26,8 @@ class Batch:
     """VMs that change together and must be healthy before the next batch.
 
     `whole`: etcd has all its members after this batch; otherwise members of later batches are
-    not healthy yet.
+    not healthy yet. `off`: they do not run. `grown`: nodes that use their larger disk after a
+    reboot only.
     """
 
     role: str
@@ -35,6 +35,8 @@ class Batch:
     addresses: tuple[str, ...]
     nodes: tuple[str, ...] = ()
     whole: bool = True
+    off: bool = False
+    grown: tuple[str, ...] = ()
 
 
 def restart_batches(
@@ -42,13 +44,21 @@ def restart_batches(
     workers: int,
     fresh: Collection[str] = (),
     sick: Collection[str] = (),
+    *,
+    width: int | None = None,
+    ranks: Mapping[str, int] = NO_RANKS,
 ) -> list[Batch]:
-    """Control planes one by one, then workers (a third of all `workers` at most), then others.
+    """Control planes one by one, then workers, then others.
 
     Control planes that are off come first, all together, because etcd misses them already; then
     those in `sick` (names of nodes). VMs in `fresh` do not run anything yet and need no order.
+    `width` workers change together, a third of all `workers` at most if it is not given. Within
+    its role, a node with a lower rank comes first.
     """
-    ordered = sorted((c for c in changes if _ordered(c, fresh)), key=lambda change: change.name)
+    ordered = sorted(
+        (c for c in changes if _ordered(c, fresh)),
+        key=lambda change: (ranks.get(change.node or change.name, 0), change.name),
+    )
     planes = [change for change in ordered if change.role == CONTROL_PLANE]
     off = [change for change in planes if change.off]
     ill = [change for change in planes if not change.off and change.names & {*sick}]
@@ -60,7 +70,7 @@ def restart_batches(
     ]
     batches += [_batch(CONTROL_PLANE, [change]) for change in well]
     rest = [change for change in ordered if change not in planes]
-    for role, size in ((WORKER, max(1, workers // 3)), ("", len(rest))):
+    for role, size in ((WORKER, width or max(1, workers // 3)), ("", len(rest))):
         group = [change for change in rest if change.role == role]
         for start in range(0, len(group), size or 1):
             batches.append(_batch(role, group[start : start + size]))
@@ -68,16 +78,32 @@ def restart_batches(
 
 
 def _ordered(change: Judged, fresh: Collection[str]) -> bool:
-    """VMs that restart, and control planes that start; not those that the plan destroys."""
+    """VMs that restart, control planes that start, and nodes whose disk grows; not those that the
+    plan destroys.
+    """
     if not change.guest or change.address in fresh:
         return False
     starts = change.off and change.role == CONTROL_PLANE and change.effect is Effect.ONLINE
-    return starts or change.effect in RESTARTING
+    return starts or _grows(change) or change.effect in RESTARTING
+
+
+def _grows(change: Judged) -> bool:
+    """A running node gets a larger disk: Proxmox grows it online, Talos when it boots."""
+    grows = any(cause.attribute.endswith(".size") for cause in change.causes)
+    return bool(change.role) and not change.off and change.effect is Effect.ONLINE and grows
 
 
 def _batch(role: str, group: Sequence[Judged], *, whole: bool = True) -> Batch:
     names, addresses, nodes = zip(*((c.name, c.address, c.node) for c in group), strict=True)
-    return Batch(role, names, addresses, nodes, whole)
+    return Batch(
+        role,
+        names,
+        addresses,
+        nodes,
+        whole,
+        off=all(change.off for change in group),
+        grown=tuple(change.node for change in group if _grows(change)),
+    )
 
 
 def count_workers(plan: Plan) -> int:

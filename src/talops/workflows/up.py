@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from talops import stages
 from talops.pipeline.later import Later
 from talops.rolls.options import DEFAULT, RollOptions
+from talops.rolls.removal.removable import Removable
 from talops.rolls.rolling import Rolling
 from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.stages.provision import Provision
@@ -28,11 +29,16 @@ def up(
     policy: Policy,
     admission: Admission = NOTHING_SAID,
     options: RollOptions = DEFAULT,
+    *,
+    asks: bool = False,
 ) -> list[AnyStage]:
+    """`asks`: the user confirms the plan, so that it may remove nodes that no option names."""
     secrets, report = site.secrets, record.report
     rolling = Rolling(site, options)
+    removable = Removable(policy.allow_destroy, asks)
     proxmox, nas = site.cluster.proxmox, site.cluster.truenas
     return [
+        Later("nodes", lambda: stages.Nodes(site, report("nodes"), rolling, removable)),
         Later("preflight", lambda: stages.Preflight.of(site, report("preflight"))),
         Later("configure", lambda: stages.Configure(site, secrets, report("configure"))),
         *([Later("images", lambda: stages.Images(site, report("images")))] if proxmox else []),
@@ -53,6 +59,11 @@ def up(
         Later("bootstrap", lambda: stages.Bootstrap(site, secrets, report("bootstrap"))),
         Later("workers", lambda: stages.Workers(site, secrets, report("workers"), admission)),
         Later("kubeconfig", lambda: stages.FetchKubeconfig(site, secrets, report("kubeconfig"))),
+        Later("remove", lambda: stages.Remove(site, report("remove"), rolling, removable)),
+        Later(
+            "return",
+            lambda: stages.ReturnNodes(site, secrets, report("return"), rolling),
+        ),
         Later("addons", lambda: stages.Addons(site, report("addons"))),
         Later("gitops", lambda: stages.GitOps(site, site.redact.learn, report("gitops"))),
         Later("verify", lambda: stages.Verify(site, secrets, report("verify"))),

@@ -1,4 +1,4 @@
-"""`talops infra` asks etcd before a control plane stops, and waits for it between two batches."""
+"""`talops infra` takes nodes out of service before their VMs stop, as `up` does."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ async def watched(run: OpenLayers, order: Order, emit: Emit, note: Callable[[str
     if cluster is None or find_secrets(run.root) is None:
         return order
     from talops.app.opening import closed_site, open_site
+    from talops.pipeline.stage import Reporter
+    from talops.rolls.options import RollOptions
+    from talops.rolls.rolling import Rolling
+    from talops.rolls.vms import VmRoll
     from talops.site.etcd_guard import guard_of
     from talops.site.health import wait_healthy
 
@@ -38,4 +42,11 @@ async def watched(run: OpenLayers, order: Order, emit: Emit, note: Callable[[str
             whole=batch.whole,
         )
 
-    return replace(order, healthy=healthy, guard=guard_of(site, site.secrets, order.policy))
+    allowed = order.policy.allow_unhealthy_etcd
+    rolling = Rolling(site, RollOptions(allow_unhealthy_etcd=allowed))
+    return replace(
+        order,
+        healthy=healthy,
+        guard=guard_of(site, site.secrets, order.policy),
+        roll=VmRoll(rolling, healthy, Reporter("infra", emit)),
+    )

@@ -12,7 +12,7 @@ from talops.pipeline.lease import Fence
 from talops.site import layer_access as access
 from talops.site.site import ClosedSite
 from talops.site.state.own_name import claim
-from talops.tofu.apply_options import ApplyOptions, Guard, Healthy, NoGuard, no_wait
+from talops.tofu.apply_options import ApplyOptions, Guard, Healthy, NoGuard, Roll, no_wait
 from talops.tofu.layers import choose, find_layers
 from talops.tofu.policy import Policy
 
@@ -37,6 +37,7 @@ class Order:
     # Plans that are only shown, and destroys, wait for no node.
     healthy: Healthy = no_wait
     guard: Guard = field(default_factory=NoGuard)
+    roll: Roll | None = None
     parallelism: int | None = None
     extra: Sequence[str] = ()
     destroy: bool = False
@@ -83,6 +84,7 @@ class OpenLayers:
             healthy=order.healthy,
             guard=order.guard,
             fence=self.fence.check,
+            roll=order.roll,
             parallelism=order.parallelism,
             extra=tuple(order.extra),
             destroy=order.destroy,

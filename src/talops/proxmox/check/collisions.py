@@ -55,6 +55,10 @@ def _drifted(vm: WantedVm, own: list[Guest]) -> Iterator[HostProblem]:
         )
 
 
+def _of_cluster(vm: WantedVm, guest: Guest) -> bool:
+    return bool(vm.cluster_tag) and vm.cluster_tag in guest.tags and not guest.template
+
+
 def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[HostProblem]:
     if vm.vm_id is None:
         return
@@ -66,6 +70,14 @@ def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[HostProb
             "leftover",
             f"VM {vm.vm_id} is called {vm.name} and {wrong}: it was not created by this plan",
             f"remove it, or {another}; if it is yours, give it the tag and the MAC of {vm.name}",
+            vm.where,
+        )
+    elif taken and _of_cluster(vm, taken):
+        yield problem(
+            "vmid",
+            f"VMID {vm.vm_id} of {vm.name} belongs to {taken.name}, a node of this cluster",
+            f"a node cannot be renamed: remove {taken.name} first (talops up --allow-destroy "
+            f"{taken.name}) and then add {vm.name}, or {another}",
             vm.where,
         )
     elif taken:
@@ -88,9 +100,10 @@ def _vm_id(vm: WantedVm, others: list[Guest], facts: Facts) -> Iterator[HostProb
 def _same(vm: WantedVm, guest: Guest) -> Iterator[HostProblem]:
     named = f"VM {guest.vm_id} ({guest.name}) on {guest.host}"
     if vm.mac.upper() in (guest.macs or ()):
-        yield problem(
-            "mac", f"{named} has the MAC {vm.mac} of {vm.name}", "change mac_addr", vm.where
-        )
+        hint = "change mac_addr"
+        if _of_cluster(vm, guest):
+            hint += f"; to give {vm.name} the MAC of {guest.name}, change {guest.name} first"
+        yield problem("mac", f"{named} has the MAC {vm.mac} of {vm.name}", hint, vm.where)
     if vm.address in guest.addresses:
         yield problem(
             "address",

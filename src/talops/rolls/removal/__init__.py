@@ -1,0 +1,1 @@
+"""Nodes leave the cluster permanently."""
