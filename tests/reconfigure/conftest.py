@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.lab.talos.site import QUICK, NodeSite
 
-from talops.events import PartProgress, PlannedChange
+from talops.events import PartProgress, PlannedChange, WaitProgress
+from talops.inventory.load import load
 from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load as load_kubeconfig
+from talops.site.fleet import Fleet
+from talops.talos.errors import OutcomeUnknownError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -49,9 +52,19 @@ class Changing:
         self.lab.events.clear()
         return (await self.lab.run("apply-config", limits)).error
 
+    async def reboot(self, name: str) -> None:
+        node = next(n for n in load(self.lab.root).require().nodes if n.name == name)
+        async with Fleet(self.lab.bundle).talos(node) as talos:
+            with contextlib.suppress(OutcomeUnknownError):
+                await talos.machine.reboot()
+
     def planned(self) -> list[str]:
         seen = [event for event in self.lab.events if isinstance(event, PlannedChange)]
         return [f"{event.action} {event.target} ({event.detail})" for event in seen]
+
+    def waits(self) -> set[str]:
+        """The names of all waits of the last run."""
+        return {e.name for e in self.lab.events if isinstance(e, WaitProgress)}
 
     def boots(self) -> dict[str, str]:
         return {name: self.lab.lab.node(name).boot_id for name in self.names}

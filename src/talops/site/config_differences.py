@@ -53,7 +53,9 @@ def documents_of(text: str) -> list[dict[str, Any]]:
 
 def pending(state: Configured) -> bool:
     """The node has stored another config than it runs: a trial, or a staged config."""
-    return state.stored is not None and state.stored != state.config
+    if state.stored is None or state.stored == state.config:
+        return False
+    return _documents(state.stored) != _documents(state.config)
 
 
 def stored_differs(state: Configured, wanted: MachineConfig) -> bool:

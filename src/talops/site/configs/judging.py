@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from talops.errors import NotReadyError, WaitTimeoutError
+from talops.errors import NotReadyError, TalopsError, WaitTimeoutError
 from talops.machineconfig.costs import consequences
 from talops.machineconfig.kubernetes_images import hold_as
 from talops.machineconfig.shared_secrets import other_secrets
@@ -18,10 +18,10 @@ from talops.site.config_differences import (
     stored_differs,
     waiting_for_reboot,
 )
-from talops.site.fleet import Configured, named
+from talops.site.fleet import Configured, Unreachable, named
 from talops.site.node_facts import NodeFacts
 from talops.talos.calls.machine import ApplyMode
-from talops.talos.errors import InvalidRequestError
+from talops.talos.errors import InvalidRequestError, PreconditionError
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from talops.pipeline.stage import Reporter
     from talops.site.fleet import Fleet, State
     from talops.site.site import Site
+    from talops.talos.client import Talos
 
 
 class Judging:
@@ -42,8 +43,8 @@ class Judging:
 
     async def judge(self, node: Node, state: Configured, inventory: MachineConfig) -> NodeFacts:
         """Its versions of Kubernetes stay as they are: only an upgrade changes them."""
-        if pending(state) and not same(state.stored or "", _kept(inventory, state)):
-            after = await self._after_trial(node, state, inventory)
+        if pending(state) and await self._must_end(node, state, _kept(inventory, state)):
+            after = await self._after_trial(node, state)
             if not isinstance(after, Configured):
                 return NodeFacts(after, same=False, wanted=inventory.to_yaml())
             state = after
@@ -81,7 +82,7 @@ class Judging:
                 return replace(facts, at_boot=at_boot)
             try:
                 with named(node, "correct the inventory or its patches, then: talops up"):
-                    trial = await talos.machine.apply_configuration(facts.wanted, dry_run=True)
+                    effect = await self._dry_run(node, talos, facts.wanted)
             except InvalidRequestError as error:
                 if tag == self._site.cluster.talos_version:
                     raise
@@ -91,23 +92,50 @@ class Judging:
                     where=error.where,
                     hint="talops up",
                 ) from error
-        return replace(facts, effect=trial.mode, at_boot=at_boot)
+        return replace(facts, effect=effect, at_boot=at_boot)
 
-    async def _after_trial(self, node: Node, state: Configured, inventory: MachineConfig) -> State:
-        """A trial of an interrupted run ends automatically; one of the wanted config, without a
-        reboot, does not have to. A config that someone staged stays: it is replaced.
-        """
-        fleet, config = await self._fleet(), _kept(inventory, state)
-        if same(state.config, config):
-            async with fleet.talos(node) as talos:
-                tag = (await talos.version()).tag
-            if not waiting_for_reboot(state.stored or "", config, tag):
-                return state
+    async def _dry_run(self, node: Node, talos: Talos, config: str) -> ApplyMode:
+        """A node checks one config at a time, and stages look at it in parallel."""
+
+        async def probe() -> Ready[ApplyMode | TalopsError] | NotYet:
+            try:
+                found = await talos.machine.apply_configuration(config, dry_run=True)
+            except PreconditionError as error:
+                return NotYet(error.what)
+            except TalopsError as error:
+                return Ready(error)
+            return Ready(found.mode)
+
+        answer = await wait_for(
+            f"{node.name} to check its config",
+            probe,
+            timeout=self._site.limits.boot,
+            interval=self._site.limits.interval,
+            report=lambda waiting: self._report.waiting(waiting, node=node.name),
+        )
+        if isinstance(answer, TalopsError):
+            raise answer
+        return answer
+
+    async def _must_end(self, node: Node, state: Configured, config: MachineConfig) -> bool:
+        """Not a config that waits for its reboot, and not a trial that only has to be confirmed."""
+        async with (await self._fleet()).talos(node) as talos:
+            tag = (await talos.version()).tag
+        stored = state.stored or ""
+        if same(stored, config):
+            return not waiting_for_reboot(state.config, config, tag)
+        return not same(state.config, config) or bool(waiting_for_reboot(stored, config, tag))
+
+    async def _after_trial(self, node: Node, state: Configured) -> State:
+        """A trial ends automatically. A config that someone staged stays: it is replaced."""
+        fleet = await self._fleet()
         found: State = state
 
         async def probe() -> Ready[None] | NotYet:
             nonlocal found
             found = await fleet.look(node)
+            if isinstance(found, Unreachable):
+                return NotYet(found.error.what)
             if isinstance(found, Configured) and pending(found):
                 return NotYet("it runs a config that it has not stored")
             return Ready(None)
@@ -120,6 +148,8 @@ class Judging:
                 interval=self._site.limits.interval,
                 report=lambda waiting: self._report.waiting(waiting, node=node.name),
             )
+        if isinstance(found, Unreachable):
+            raise found.error
         return found
 
 
