@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,13 @@ class Upgrading:
         lines = file.read_text(encoding="utf-8").splitlines()
         lines = [line for line in lines if not line.startswith("talos_version:")]
         file.write_text("\n".join([*lines, f"talos_version: {talos}"]) + "\n", encoding="utf-8")
+
+    def extensions(self, node: str, *names: str) -> None:
+        """Another schematic for this node alone."""
+        file = self.cluster.lab.root / "nodes.yaml"
+        text = re.sub(rf"(name: {node},)( extensions: \[[^]]*\],)?", r"\1", file.read_text())
+        given = f" extensions: [{', '.join(filter(None, names))}],"
+        file.write_text(text.replace(f"name: {node},", f"name: {node},{given}"), encoding="utf-8")
 
     async def up(
         self, limits: Limits = PATIENT, options: RollOptions = DEFAULT, **more: Any

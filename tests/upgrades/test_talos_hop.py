@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.upgrades.conftest import PATIENT, Upgrading
 
-from talops.events import PartProgress
+from talops.events import Note, PartProgress
+from talops.kube.waits import apply_all
 from talops.lab.talos.machine.faults import Faults
 from talops.pipeline.result import RunStatus
 from talops.rolls.marks import is_cordoned, mark_of
@@ -41,6 +42,8 @@ async def test_every_fault_stops_and_the_next_run_goes_on(rolling: Start) -> Non
         await _a_node_does_not_return(it)
         await _the_rest(it)
         await _other_extensions(it)
+        await _some_nodes_only(it)
+        await _tuppr_decides(it)
 
 
 async def _cordoned(it: Upgrading) -> set[str]:
@@ -127,12 +130,54 @@ async def _the_rest(it: Upgrading) -> None:
 
 async def _other_extensions(it: Upgrading) -> None:
     """The same version with another schematic is an upgrade of that node alone."""
-    file = it.cluster.lab.root / "nodes.yaml"
-    text = file.read_text()
-    file.write_text(text.replace("{name: w-2,", "{name: w-2, extensions: [siderolabs/btrfs],"))
+    it.extensions("w-2", "siderolabs/btrfs")
     before = it.cluster.boots()
     done = await it.up()
     assert done.error is None, done.error
     after = it.cluster.boots()
     assert [name for name in after if after[name] != before[name]] == ["w-2"]
     assert (await it.up()).status is RunStatus.UNCHANGED
+
+
+async def _some_nodes_only(it: Upgrading) -> None:
+    """A run that is limited to other nodes leaves this one behind."""
+    it.extensions("w-1", "siderolabs/btrfs")
+    elsewhere = await it.up(nodes=re.compile("w-2|cp-1"))
+    assert elsewhere.status is RunStatus.UNCHANGED, elsewhere.error
+
+
+async def _tuppr_decides(it: Upgrading) -> None:
+    """Whatever its objects upgrade is left to it, also a version that is older than what runs."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    group, plural, kind = "tuppr.home-operations.com", "talosupgrades", "TalosUpgrade"
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Cluster",
+            "names": {"plural": plural, "singular": "talosupgrade", "kind": kind},
+            "versions": [
+                {
+                    "name": "v1alpha1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                }
+            ],
+        },
+    }
+    upgrade = {
+        "apiVersion": f"{group}/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": "cluster"},
+        "spec": {"talos": {"version": NEW}},
+    }
+    async with it.cluster.kube() as kube:
+        await apply_all(kube, [definition, upgrade], timeout=60)
+    it.want(OLD)
+    left = await it.up()
+    assert left.status is RunStatus.UNCHANGED, left.error
+    notes = [event.message for event in it.cluster.events if isinstance(event, Note)]
+    assert [note for note in notes if "tuppr upgrades Talos in this cluster" in note]

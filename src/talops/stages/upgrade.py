@@ -6,61 +6,31 @@ first. A cluster that is not bootstrapped yet has nothing to upgrade.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from talops.approval import Impact, Item
 from talops.errors import TalopsError, UnreachableError
-from talops.pipeline.stage import Absent, Change, Stage
-from talops.plural import count
+from talops.pipeline.stage import Absent, Stage
 from talops.rolls.rolling import Rolling
 from talops.site.fleet import Configured, all_answer
+from talops.upgrades.changes import Facts, HopChange, of_kubernetes, of_talos
 from talops.upgrades.kubernetes.hop import Kubernetes
-from talops.upgrades.path import Part, Path, Wanted, find_path
-from talops.upgrades.seen import NodeSeen, goal_of, look_at_all
+from talops.upgrades.path import SETTING, Part, Path, Wanted, find_path
+from talops.upgrades.seen import goal_of, look_at_all
 from talops.upgrades.talos_hop import TalosHop, behind
+from talops.upgrades.tuppr import managed
 from talops.upgrades.versions import Span, key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from talops.inventory.model import Node
     from talops.pipeline.stage import Reporter, Seen
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
     from talops.upgrades.breaking import Breakage
     from talops.upgrades.kubernetes_hop import KubernetesHop
     from talops.upgrades.path import Hop
-
-
-@dataclass(frozen=True)
-class Facts:
-    """`kubernetes`: None if no component answers. `findings`: what the way to the wanted Talos
-    breaks; `problems`: what stands between the running Kubernetes and the next one.
-    """
-
-    nodes: tuple[NodeSeen, ...] = ()
-    kubernetes: Span | None = None
-    unread: TalopsError | None = None
-    findings: tuple[Breakage, ...] = ()
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class HopChange(Change):
-    """`nodes`: those that restart; Kubernetes restarts none."""
-
-    hop: Hop | None = None
-    nodes: tuple[str, ...] = ()
-
-    @property
-    def impact(self) -> Impact:
-        return Impact.RESTARTS if self.nodes else Impact.CHANGES
-
-    def items(self) -> tuple[Item, ...]:
-        return tuple(Item(n, Impact.RESTARTS, n, str(self.hop)) for n in self.nodes) or (
-            Item(self.target, self.impact, self.target, str(self.hop)),
-        )
 
 
 class Upgrade(Stage[Facts, HopChange]):
@@ -79,6 +49,7 @@ class Upgrade(Stage[Facts, HopChange]):
         self._secrets = secrets
         self._report = report
         self._rolling = rolling or Rolling(site)
+        self._told = False
         self._kubernetes = kubernetes or Kubernetes(site, self._rolling, report)
         # A node that an interrupted upgrade has restarted does not answer for a while.
         self.patience = site.limits.boot
@@ -102,13 +73,18 @@ class Upgrade(Stage[Facts, HopChange]):
         if not facts.nodes:
             return []
         path = self._path(facts)
-        if path.refusals:
-            first = path.refusals[0]
-            raise TalopsError(first.what, where=f"cluster.yaml: {first.setting}", hint=first.hint)
+        for refusal in path.refusals:
+            if refusal.setting not in {SETTING[part] for part in facts.managed}:
+                where = f"cluster.yaml: {refusal.setting}"
+                raise TalopsError(refusal.what, where=where, hint=refusal.hint)
         if path.hops and facts.unread:
             raise facts.unread
-        self._require(facts)
-        return [self._change(hop, facts) for hop in self._possible(path.hops)]
+        hops = self._own(path.hops, facts)
+        if hops:
+            self._require(facts)
+        changes = [self._change(hop, facts) for hop in hops]
+        # With --nodes, a hop may concern none of them.
+        return [change for change in changes if change.items()]
 
     async def apply(self, change: HopChange) -> None:
         hop = change.hop
@@ -127,7 +103,10 @@ class Upgrade(Stage[Facts, HopChange]):
     async def _judged(self, facts: Facts) -> Facts:
         """With what is only needed if something has to change."""
         facts = await self._with_kubernetes(facts)
-        hops = self._path(facts).hops
+        path = self._path(facts)
+        if path.hops or path.refusals:
+            facts = await self._with_managed(facts)
+        hops = self._own(path.hops, facts)
         talos = [hop for hop in hops if hop.part is Part.TALOS]
         kubernetes = [hop for hop in hops if hop.part is Part.KUBERNETES]
         findings: Sequence[Breakage] = ()
@@ -136,7 +115,25 @@ class Upgrade(Stage[Facts, HopChange]):
             findings = await (await self._talos()).findings(facts.nodes, talos[-1].to)
         if kubernetes and kubernetes[0] is hops[0]:
             problems = await self._kubernetes.problems(kubernetes[0].to)
-        return Facts(facts.nodes, facts.kubernetes, facts.unread, tuple(findings), tuple(problems))
+        return replace(facts, findings=tuple(findings), problems=tuple(problems))
+
+    async def _with_managed(self, facts: Facts) -> Facts:
+        if facts.unread:
+            return facts
+        found = await managed(self._rolling.roller.kube)
+        if found and not self._told:
+            self._told = True
+            names = " and ".join(sorted(found))
+            self._report.note(
+                f"tuppr upgrades {names} in this cluster: talops leaves the version to it",
+                hint="delete its objects to let talops upgrade, or set the version in cluster.yaml",
+            )
+        return replace(facts, managed=found)
+
+    def _own(self, hops: Sequence[Hop], facts: Facts) -> Sequence[Hop]:
+        """Up to the first one that tuppr has to make, and that later ones depend on."""
+        own = takewhile(lambda hop: hop.part not in facts.managed, hops)
+        return self._possible(list(own))
 
     async def _with_kubernetes(self, facts: Facts) -> Facts:
         if not facts.nodes:
@@ -175,12 +172,11 @@ class Upgrade(Stage[Facts, HopChange]):
 
     def _change(self, hop: Hop, facts: Facts) -> HopChange:
         if hop.part is Part.KUBERNETES:
-            return HopChange("upgrade", str(hop), "without restarts of nodes", hop=hop)
-        chosen = {node.name: node for node in self._site.chosen}
-        names = [n for n in behind(self._site.cluster, facts.nodes, hop.to) if n in chosen]
-        advice = [f"{f.name}: {f.what}: {f.hint}" for f in facts.findings if not f.refuses]
-        detail = "; ".join([_order([chosen[name] for name in names]), *advice])
-        return HopChange("upgrade", str(hop), detail, hop=hop, nodes=tuple(names))
+            return of_kubernetes(hop)
+        nodes = {node.name: node for node in self._site.chosen}
+        names = [n for n in behind(self._site.cluster, facts.nodes, hop.to) if n in nodes]
+        advice = [finding for finding in facts.findings if not finding.refuses]
+        return of_talos(hop, [nodes[name] for name in names], self._site.cluster, advice)
 
     def _require(self, facts: Facts) -> None:
         refusing = [finding for finding in facts.findings if finding.refuses]
@@ -202,14 +198,3 @@ class Upgrade(Stage[Facts, HopChange]):
     async def _talos(self) -> TalosHop:
         fleet = await self._secrets.fleet()
         return TalosHop(self._site, fleet, self._rolling.roller, self._report)
-
-
-def _order(nodes: Sequence[Node]) -> str:
-    planes = [node.name for node in nodes if node.controller]
-    workers = [node.name for node in nodes if not node.controller]
-    parts = []
-    if planes:
-        parts.append(f"{count(len(planes), 'control plane')} one by one")
-    if workers:
-        parts.append(count(len(workers), "worker"))
-    return f"{', then '.join(parts)}: {', '.join([*planes, *workers])}"
