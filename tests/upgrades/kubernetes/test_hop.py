@@ -7,6 +7,7 @@ kubelet.go); the lab's resources are recordings of Talos 1.13.9, its API servers
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,12 @@ from talops.files import write_atomic
 from talops.lab.kubernetes.versioned import as_version
 from talops.lab.talos.cluster import serving
 from talops.lab.talos.machine.faults import Faults
-from talops.machineconfig.kubernetes_images import STATIC_PODS, numbers
+from talops.machineconfig.kubernetes_images import STATIC_PODS, numbers, read
+from talops.machineconfig.yamltext import dump_all
 from talops.pipeline.runner import Options, run_stages
+from talops.site.fleet import Configured
 from talops.stages.upgrade import Upgrade
+from talops.talos.calls.machine import ApplyMode
 from talops.upgrades.kubernetes.mark import MARK
 from talops.upgrades.versions import Span
 
@@ -197,3 +201,27 @@ async def test_other_versions_of_talos(
         pulled = cluster.lab.lab.node("cp-1").store.pulled()
         assert image in pulled
         assert f"registry.k8s.io/kube-apiserver:{to}" in pulled
+
+
+async def test_a_trial_of_a_config_is_not_made_permanent(upgrading: Start) -> None:
+    """Any other config would confirm it: the upgrade begins after it has ended."""
+    async with upgrading("cp-1") as cluster:
+        fleet, node = await cluster.site.secrets.fleet(), cluster.node("cp-1")
+        state = await fleet.look(node)
+        assert isinstance(state, Configured)
+        documents = read(state.config)
+        documents[0]["machine"]["nodeLabels"] = {"trial": "yes"}
+        async with fleet.talos(node) as talos:
+            # Talos shows what is stored from the first config that is applied after a boot.
+            await talos.machine.apply_configuration(state.config, mode=ApplyMode.NO_REBOOT)
+            await talos.machine.apply_configuration(
+                dump_all(documents), mode=ApplyMode.TRY, try_timeout=timedelta(seconds=5)
+            )
+        config = cluster.lab.lab.node("cp-1").config
+        assert config
+        assert config.labels["trial"] == "yes"
+        await cluster.hop().run(NEW)
+        config = cluster.lab.lab.node("cp-1").config
+        assert config
+        assert "trial" not in config.labels
+        assert cluster.kubelets() == {"cp-1": NEW}

@@ -6,11 +6,12 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-from talops.errors import TalopsError
+from talops.errors import TalopsError, WaitTimeoutError
 from talops.events import PartProgress
 from talops.kube.conditions import condition
 from talops.machineconfig import yamltext
 from talops.machineconfig.kubernetes_images import Component, images, read, version_of, with_images
+from talops.site.config_differences import pending
 from talops.site.fleet import Configured
 from talops.talos.calls.machine import ApplyMode
 from talops.talos.kinds import SERVICES
@@ -35,6 +36,7 @@ _CONFIGS = {
     Component.KUBELET: ("k8s", "KubeletSpecs.kubernetes.talos.dev"),
 }
 _CONFIG_VERSION = "talos.dev/config-version"
+TRIAL = "it runs a config that it has not stored"
 
 
 class Raising:
@@ -45,6 +47,8 @@ class Raising:
         self._fleet = fleet
         self._access = access
         self._report = report
+        # Nodes on which a config is staged: waiting for it would never end.
+        self._staged: set[str] = set()
 
     async def config(self, seen: NodeRunning, component: Component, image: str) -> bool:
         """Whether the config of the node had to be changed."""
@@ -58,15 +62,39 @@ class Raising:
             documents = read(state.config)
             if images(documents).get(component) == image:
                 return Ready(None)
+            if pending(state) and seen.node.name not in self._staged:
+                return NotYet(TRIAL)
             text = yamltext.dump_all(with_images(documents, {component: image}))
             changed = True
             async with self._fleet.talos(seen.node) as talos:
                 await talos.machine.apply_configuration(text, mode=ApplyMode.NO_REBOOT)
             return NotYet("its config was applied and is not active yet")
 
+        await self._after_trial(seen)
         what = f"{seen.node.name} to accept {image}"
         await self._wait(what, seen, probe, f"talops talos dmesg --nodes {seen.node.address}")
         return changed
+
+    async def _after_trial(self, seen: NodeRunning) -> None:
+        """Another config would make a trial of an interrupted run permanent: it ends before."""
+
+        async def probe() -> Ready[None] | NotYet:
+            state = await self._fleet.look(seen.node)
+            trial = isinstance(state, Configured) and pending(state)
+            return NotYet(TRIAL) if trial else Ready(None)
+
+        if seen.node.name in self._staged:
+            return
+        try:
+            await wait_for(
+                f"the trial of a config to end on {seen.node.name}",
+                probe,
+                timeout=self._site.limits.trial,
+                interval=self._site.limits.interval,
+                report=lambda waiting: self._report.waiting(waiting, node=seen.node.name),
+            )
+        except WaitTimeoutError:
+            self._staged.add(seen.node.name)
 
     async def static_pod(self, seen: NodeRunning, component: Component, image: str) -> None:
         """Until its pod has the present config and is Ready."""
