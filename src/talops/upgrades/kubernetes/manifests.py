@@ -173,11 +173,14 @@ class Manifests:
 
 
 def _show(changes: Sequence[ManifestChange], report: Reporter) -> None:
+    """Differences in the output; whole objects only in the log of the run."""
     for change in changes:
-        if change.action != "adopt":
-            report.note(f"bootstrap manifest: {change.action} {change.ref}\n{change.diff}".rstrip())
-    if adopted := [str(change.ref) for change in changes if change.action == "adopt"]:
-        report.log(f"adopting into the inventory of Talos: {', '.join(adopted)}")
+        text = f"{change.action} {change.ref}"
+        if change.action == "change":
+            report.note(f"bootstrap manifest: {text}\n{change.diff}".rstrip())
+        elif change.action != "adopt":
+            report.note(f"bootstrap manifest: {text}")
+        report.log(f"{text}\n{change.diff}".rstrip())
 
 
 def _config_map(data: dict[str, str]) -> Object:
