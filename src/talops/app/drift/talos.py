@@ -81,7 +81,8 @@ def judge(name: str, seen: NodeFacts) -> list[Difference]:
     versions = [_version(name, held) for held in seen.held]
     if seen.same:
         return versions
-    restarts = seen.reboots or bool(seen.paths(Cost.FIXED))
+    refused = bool(seen.others or seen.paths(Cost.FIXED))
+    restarts = seen.reboots or refused
     impact = "restarts" if restarts else "online"
     rows = leaves(seen.state.config, seen.wanted) or [("config", "as rendered", "different")]
     return versions + [
