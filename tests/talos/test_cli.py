@@ -292,6 +292,19 @@ async def test_upgrade_refused_without_quorum(talops: Any, node: FakeNode) -> No
     assert node.requests("Upgrade") == []
 
 
+@pytest.mark.parametrize(("healthy", "allowed"), [(True, False), (False, True)])
+async def test_unread_etcd(talops: Any, node: FakeNode, healthy: bool, allowed: bool) -> None:
+    """A healthy member that cannot be asked is not stopped; one that does not serve may be."""
+    health = pb.ServiceHealth(healthy=healthy)
+    services = [pb.ServiceInfo(id="etcd", state="Running", health=health)]
+    node.on("ServiceList", pb.ServiceListResponse(messages=[pb.ServiceList(services=services)]))
+    node.on("EtcdStatus", GRPCError(Status.UNKNOWN, "context deadline exceeded"))
+    node.on("Rollback", pb.RollbackResponse(messages=[pb.Rollback()]))
+    code, _, err = await talops("rollback", "-n", f"127.0.0.1:{node.port}")
+    assert (code == 0, bool(node.requests("Rollback"))) == (allowed, allowed), err
+    assert ("cannot be asked" in err) is not allowed
+
+
 async def test_etcd(talops: Any, node: FakeNode) -> None:
     """Member ids are shown and taken in hexadecimal, as etcd's own tools do."""
     members = pb.EtcdMembers(members=[pb.EtcdMember(id=0xABC, hostname="cp1")])

@@ -63,14 +63,29 @@ async def _survey(node: Talos) -> tuple[str, Etcd] | None:
     """
     from talops.talos.membership import member_address, member_name, survey
 
-    if "etcd" not in {service.id for service in await node.services.list()}:
+    etcd = next((service for service in await node.services.list() if service.id == "etcd"), None)
+    if etcd is None:
         return None
     try:
         own = (await node.etcd.status()).member_id
         members = await node.etcd.members(local=True)
-    except TalopsError:
-        return None
+    except TalopsError as error:
+        if etcd.healthy:
+            raise _unread(node, error) from error
+        return None  # its etcd does not serve: a restart takes nothing away
     addresses = {member_name(m): at for m in members if (at := member_address(m))}
     planes = {name: node.node(at) for name, at in addresses.items()}
     name = next((member_name(m) for m in members if m.id == own), "")
     return name, await survey(planes, lambda at: nullcontext(node.node(at)))
+
+
+def _unread(node: Talos, error: TalopsError) -> TalopsError:
+    """A healthy member that cannot be asked may be one that etcd needs."""
+    from talops.talos.errors import PreconditionError
+
+    return PreconditionError(
+        f"refused to stop {name_of(node)}: its etcd is healthy, but cannot be asked: {error.what}",
+        where=name_of(node),
+        hint="run the same command again; or name the control plane: --allow-unhealthy-etcd "
+        f"{name_of(node)}",
+    )

@@ -52,7 +52,7 @@ def _table(model: type[Section], required: tuple[str, ...] = ()) -> str:
     for name, field in model.model_fields.items():
         mark = f"`{name}`" + (" **required**" if name in required or field.is_required() else "")
         default = "" if field.default in (None, ...) or field.is_required() else field.default
-        shown = f" Default `{_plain(default)}`." if default != "" else ""
+        shown = f" Default `{_in_yaml(default)}`." if default != "" else ""
         if field.default_factory is not None:
             made = field.default_factory()  # type: ignore[call-arg]  # none of ours takes the data
             shown = f" Default `{', '.join(map(str, made))}`." if made else ""
@@ -60,12 +60,9 @@ def _table(model: type[Section], required: tuple[str, ...] = ()) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _plain(value: Any) -> str:
-    return (
-        {True: "true", False: "false"}.get(value, str(value))
-        if isinstance(value, bool)
-        else str(value)
-    )
+def _in_yaml(value: Any) -> str:
+    """A default as a user writes it in cluster.yaml."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _kind(annotation: Any) -> str:
