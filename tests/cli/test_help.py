@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import re
+import sys
 from typing import Any
 
 import pytest
 
 from talops.cli.app import COMMANDS, build, run
 from talops.cli.help import PANELS
+from talops.cli.reference import leaves
 
 WIDTH = 80
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def groups(command: Any, path: str = "talops") -> list[tuple[str, Any]]:
@@ -42,6 +47,31 @@ def test_summaries_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
         for name, child in group.commands.items():
             summary = " ".join(child.help.split("\n\n")[0].split())
             assert f"{name} {summary}" in printed
+
+
+class Screen(io.StringIO):
+    """A terminal: rich draws the help as boxes."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_names_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal of 80 columns no option, value or default is cut off."""
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    monkeypatch.setattr(sys, "stdout", Screen())
+    commands = leaves("talops", build(list(COMMANDS)))
+    assert len(commands) > 50
+    cut: dict[str, str] = {}
+    for name, command in commands:
+        context = command.context_class(command, info_name=name)
+        monkeypatch.setattr(sys, "stdout", screen := Screen())
+        command.get_help(context)
+        meant = re.compile(r"A,B,…|talos-crash …|\w+=…")
+        shown = meant.sub("", COLOUR.sub("", screen.getvalue()))
+        assert "╭─ Options" in shown, name
+        cut.update((name, line) for line in shown.splitlines() if "…" in line)
+    assert not cut
 
 
 @pytest.mark.parametrize(("argv", "shown"), [([], False), (["--verbose"], True)])

@@ -22,7 +22,10 @@ def recover(
     ] = None,
     from_copy: Annotated[
         bool,
-        typer.Option(help="The snapshot is a database file copied from a node, without a digest."),
+        typer.Option(
+            "--from-copy",
+            help="The snapshot is a database file copied from a node, without a digest.",
+        ),
     ] = False,
     bootstrap_again: Annotated[
         str | None,

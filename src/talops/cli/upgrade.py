@@ -25,7 +25,7 @@ To = Annotated[
     typer.Option(
         "--to",
         metavar="PART=VERSION",
-        help="Target, such as talos=v1.14.1,kubernetes=v1.36.3; repeatable.",
+        help="Target, such as talos=v1.14.1; several with commas, or repeat it.",
     ),
 ]
 

@@ -26,7 +26,7 @@ _BY_FLAG = {
     "AGE_RECIPIENT": ("--recipient",),
     "PROGRAM": ("--tofu",),
     "STORE": ("--store",),
-    "DIRECTORY": ("--directory", "--dir", "--tls-self-made"),
+    "DIR": ("--directory", "--dir", "--tls-self-made"),
 }  # fmt: skip
 _WORDS = {flag: word for word, flags in _BY_FLAG.items() for flag in flags}
 _BY_KIND = {int: "N", float: "NUMBER", Path: "PATH"}

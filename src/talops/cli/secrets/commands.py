@@ -78,7 +78,7 @@ async def _open_again(wrong: str) -> bool:
 def set_(
     name: Name,
     directory: Directory = None,
-    generate: Annotated[bool, typer.Option(help="Generate a random value.")] = False,
+    generate: Annotated[bool, typer.Option("--generate", help="Generate a random value.")] = False,
 ) -> None:
     """Set one value, from a hidden prompt or from stdin; never from the command line."""
     from talops.cli.opening import with_keys
@@ -149,7 +149,10 @@ def import_(
 def rotate(
     directory: Directory = None,
     recipients_only: Annotated[
-        bool, typer.Option(help="Keep the key; encrypt for the recipients in .sops.yaml.")
+        bool,
+        typer.Option(
+            "--recipients-only", help="Keep the key; encrypt for the recipients in .sops.yaml."
+        ),
     ] = False,
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Replace the key of the cluster, not your own.")
@@ -204,7 +207,9 @@ def _separate(
 def check(
     directory: Directory = None,
     output: Output = Format.TEXT,
-    staged: Annotated[bool, typer.Option(help="Check only the staged changes.")] = False,
+    staged: Annotated[
+        bool, typer.Option("--staged", help="Check only the staged changes.")
+    ] = False,
 ) -> None:
     """Find plain secrets, files that cannot be decrypted, and stale recipients."""
     from talops.app.opening import flux_folder_of

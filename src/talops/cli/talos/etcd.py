@@ -95,7 +95,10 @@ async def recover(
     session: Session,
     path: Annotated[Path, typer.Argument(help="Snapshot file from `etcd snapshot`.")],
     from_copy: Annotated[
-        bool, typer.Option(help="The file is a database copied from a node, without a digest.")
+        bool,
+        typer.Option(
+            "--from-copy", help="The file is a database copied from a node, without a digest."
+        ),
     ] = False,
     timeout: Annotated[float, typer.Option(help="Maximum time to wait.")] = 300,  # noqa: ASYNC109  (a flag)
 ) -> None:

@@ -38,7 +38,7 @@ def add_to(app: typer.Typer) -> None:
 async def reboot(
     session: Session,
     powercycle: Annotated[
-        bool, typer.Option(help="Skip kexec and boot through the firmware.")
+        bool, typer.Option("--powercycle", help="Skip kexec and boot through the firmware.")
     ] = False,
     allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     wait: Wait = True,
@@ -60,7 +60,7 @@ async def reboot(
 async def shutdown(
     session: Session,
     force: Annotated[
-        bool, typer.Option(help="Do not drain the node and stop its pods first.")
+        bool, typer.Option("--force", help="Do not drain the node and stop its pods first.")
     ] = False,
     allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
 ) -> None:
@@ -116,9 +116,9 @@ async def upgrade(
     session: Session,
     image: Annotated[str, typer.Option(help="Installer image with its tag.")],
     stage: Annotated[
-        bool, typer.Option(help="Before Talos 1.13: upgrade at the next boot.")
+        bool, typer.Option("--stage", help="Before Talos 1.13: upgrade at the next boot.")
     ] = False,
-    force: Annotated[bool, typer.Option(help="Skip the etcd health check.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Skip the etcd health check.")] = False,
     wait: Wait = True,
     timeout: Timeout = 1800,  # noqa: ASYNC109  (a flag of the command)
 ) -> None:

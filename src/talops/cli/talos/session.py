@@ -67,9 +67,8 @@ def _options(
     talosconfig: Annotated[
         Path | None,
         typer.Option(
-            help="Talosconfig file.",
+            help="Talosconfig file (default: of this directory, else of talosctl).",
             envvar=["TALOSCONFIG", "TALOPS_TALOSCONFIG"],
-            show_default="talos/clusterconfig/talosconfig, else ~/.talos/config",
         ),
     ] = None,
     context: Annotated[str | None, typer.Option(help="Context of the talosconfig.")] = None,
@@ -98,7 +97,9 @@ def _options(
         list[str] | None,
         typer.Option(help="With --insecure: accept only a node with this key (base64 SHA-256)."),
     ] = None,
-    output: Annotated[Format, typer.Option("-o", "--output", help="Output format.")] = Format.TEXT,
+    output: Annotated[
+        Format, typer.Option("-o", "--output", metavar="FORMAT", help="text, json or yaml.")
+    ] = Format.TEXT,
 ) -> Session:
     root = directory or Path.cwd()
     return Session(

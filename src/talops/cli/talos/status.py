@@ -90,7 +90,9 @@ async def logs(
 async def dmesg(
     session: Session,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow new lines.")] = False,
-    tail: Annotated[bool, typer.Option(help="With --follow: show only new lines.")] = False,
+    tail: Annotated[
+        bool, typer.Option("--tail", help="With --follow: show only new lines.")
+    ] = False,
 ) -> None:
     """Show the kernel log."""
     async with session.open() as nodes:
