@@ -31,7 +31,9 @@ FOUNDATION = {
     "origin",
     "plural",
     "problems",
+    "shapes",
     "talosconfig",
+    "visible",
 }
 # Small helpers around one library, for the rooms that would otherwise each have their own.
 HELPERS = {"quickyaml"}
@@ -48,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "journal": {"errors", "files", "inside", "origin"},
     "talosconfig": {"redaction"},
     "waiting": {"errors"},
-    "inventory": FOUNDATION,
+    "inventory": FOUNDATION | HELPERS,
     "render": FOUNDATION | {"inventory"},
     "machineconfig": FOUNDATION | {"inventory"},
     "gitops": FOUNDATION | {"inventory"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -55,3 +56,40 @@ def test_what_is_wrong_is_worded_by_the_thorough_one(text: str) -> None:
     with pytest.raises(YAMLError) as ours:
         quickyaml.load(text)
     assert str(ours.value) == str(theirs.value)
+
+
+MERGES = "\n".join(
+    f"m{n}: &m{n}\n  <<: [{', '.join(f'*m{n - 1}' for _ in range(9))}]" for n in range(1, 40)
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- " * 100_000,
+        "[" * 100_000,
+        "{a: " * 100_000,
+        "? " * 50_000,
+        "\n".join(" " * n + "a:" for n in range(3_000)),
+        f"m0: &m0 {{a: 1}}\n{MERGES}\n",
+        "x: &x\n  <<: *x\n",
+        "a: 2024-13-45\n",
+        "a: !!int x\n",
+        "a: " + "9" * 5000,
+        "a: !!binary x\n",
+        "? {a: 1}\n: 1\n",
+        "!!set [1]\n",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_no_text_ends_in_another_error(text: str) -> None:
+    """Neither a crash of the C parser, nor a hang, nor what a constructor of ruamel raises."""
+    for read in (quickyaml.load, quickyaml.load_all):
+        with contextlib.suppress(YAMLError):
+            assert read(text) is not None
+
+
+def test_deep_text_with_many_brackets() -> None:
+    """Brackets in strings are not nested: manifests contain regular expressions."""
+    text = "\n".join(f"a{n}: '[{{('" for n in range(1_000))
+    assert len(quickyaml.load(text)) == 1_000

@@ -181,7 +181,7 @@ async def test_a_wait_for_the_end_names_the_finalizer() -> None:
 def pod(
     name: str, phase: str = "Running", owner: str = "ReplicaSet", **spec: Any
 ) -> dict[str, Any]:
-    owners = [{"kind": owner, "controller": True}] if owner else []
+    owners = [{"kind": owner, "name": "o", "controller": True}] if owner else []
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -224,7 +224,8 @@ async def test_a_drain_waits_for_the_budget() -> None:
     def serve(request: httpx.Request) -> httpx.Response:
         nonlocal tries, gone
         if request.method == "PATCH":
-            return httpx.Response(200, json={})
+            node = {"kind": "Node", "metadata": {"name": "node1"}}
+            return httpx.Response(200, json=node)
         if request.method == "POST":
             tries += 1
             gone = tries > 2
@@ -257,7 +258,7 @@ async def test_a_drain_names_every_pod_that_stays() -> None:
             return httpx.Response(200, json={"metadata": {}, "items": items})
         if request.method == "GET":
             return httpx.Response(200, json=pod("q"))
-        return httpx.Response(200, json={})
+        return httpx.Response(200, json={"kind": "Node", "metadata": {"name": "node1"}})
 
     async with client(serve) as kube:
         with pytest.raises(WaitTimeoutError) as refused:
@@ -281,3 +282,29 @@ async def test_a_refused_drain_touches_nothing() -> None:
         with pytest.raises(ConflictError, match="n/p has no controller"):
             await drain(kube, "node1")
     assert methods == ["GET"]
+
+
+async def test_pages_without_an_end() -> None:
+    """A server that returns the same token again is not asked for ever."""
+    page = {"metadata": {"continue": "again"}, "items": []}
+    async with client(lambda _: httpx.Response(200, json=page)) as kube:
+        with pytest.raises(TalopsError, match="same continue token"):
+            await kube.list_all("v1", "Pod")
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        ({"kind": "Pod"}, "metadata is missing"),
+        ({"kind": "Pod", "metadata": {"name": 1}}, "metadata.name is not text"),
+        ({"kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}, "metadata.uid is missing"),
+        ({"metadata": {"name": "p"}}, "kind is missing"),
+    ],
+)
+async def test_objects_of_another_shape(answer: object, wrong: str) -> None:
+    """The error says what is missing, and of which object."""
+    async with client(lambda _: httpx.Response(200, json=answer)) as kube:
+        with pytest.raises(TalopsError, match="not a Kubernetes API") as caught:
+            await kube.get(POD)
+    assert wrong in caught.value.what
+    assert caught.value.where == "Pod n/p"

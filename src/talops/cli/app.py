@@ -22,6 +22,7 @@ from talops.cli.help import (
     prepare_help,
 )
 from talops.cli.output import print_error, print_usage
+from talops.cli.streams import plain_streams
 from talops.cli.value_names import name_values
 from talops.errors import TalopsError
 
@@ -119,6 +120,11 @@ def build(names: list[str], *, verbose: bool = False) -> Any:
 
 
 def run(argv: list[str]) -> int:
+    with plain_streams():
+        return _run(argv)
+
+
+def _run(argv: list[str]) -> int:
     verbose = asks_for_variables(argv)
     if verbose:
         argv = [word for word in argv if word != VERBOSE]

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from talops.cli.streams import own
+
 PIPE_WIDTH = 250
 
 if TYPE_CHECKING:
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def console(*, stderr: bool = False) -> Console:
-    from rich.console import Console
+    from talops.views.plain_console import PlainConsole
 
     stream = sys.stderr if stderr else sys.stdout
     # A pipe does not have a width: its reader needs whole values.
     width = None if stream.isatty() else PIPE_WIDTH
     # Values may look like markup, or like emoji: `BC:24:11:AB:AE:CE`.
-    return Console(stderr=stderr, highlight=False, width=width, markup=False, emoji=False)
+    return PlainConsole(stderr=stderr, highlight=False, width=width, markup=False, emoji=False)
 
 
 def print_json(value: Any) -> None:
@@ -37,8 +39,8 @@ def note(message: str) -> None:
 
 def print_error(error: TalopsError) -> None:
     colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-    label = "\033[1;31merror:\033[0m" if colour else "error:"
-    lines = [f"{label} {error.what}"]
+    own(sys.stderr).write("\033[1;31merror:\033[0m" if colour else "error:")
+    lines = [f" {error.what}"]
     if error.where:
         lines.append(f"  at:   {error.where}")
     if error.hint:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from talops import quickyaml
 from talops.problems import FileProblem, Position
+from talops.visible import CONTROL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,14 +36,6 @@ MAX_DIGITS = 40
 
 _CORE = "tag:yaml.org,2002:"
 _INT = re.compile(r"[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)")
-
-
-# A block collection within another one starts further right.
-_FAR_RIGHT = re.compile(rf"^[ \t\-?:]{{{MAX_DEPTH},}}", re.MULTILINE)
-# What a terminal obeys, what reorders text, and half characters. Tab and line feed are text.
-_CONTROL = re.compile(
-    r"[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 
 
 @dataclass
@@ -140,7 +133,7 @@ def _decode(raw: bytes, name: str) -> str:
 
 def _compose(text: str, name: str) -> Any:
     try:
-        if (deepest := _deepest_flow(text) or _deepest_block(text)) is not None:
+        if (deepest := quickyaml.deepest(text, MAX_DEPTH)) is not None:
             raise _problem(
                 "too-deep",
                 Position(name, *deepest),
@@ -194,31 +187,6 @@ def _yaml_hint(problem: str) -> str:
     if "undefined alias" in problem:
         return "define the anchor (&name) before its alias (*name)"
     return "check the indentation and the quotes of this line and the one above"
-
-
-def _deepest_flow(text: str) -> tuple[int, int] | None:
-    """The position where flow brackets exceed MAX_DEPTH: the C parser recurses without a limit."""
-    depth = 0
-    for match in re.finditer(r"[\[\]{}]", text):
-        depth += 1 if match[0] in "[{" else -1
-        if depth > MAX_DEPTH:
-            before = text[: match.start()]
-            return before.count("\n") + 1, match.start() - before.rfind("\n")
-        depth = max(depth, 0)
-    return None
-
-
-def _deepest_block(text: str) -> tuple[int, int] | None:
-    """The position where anything exceeds MAX_DEPTH; most files have no line so far right."""
-    if not _FAR_RIGHT.search(text):
-        return None
-    depth = 0
-    for event in YAML(typ="safe", pure=False).parse(text):
-        depth += isinstance(event, CollectionStartEvent)
-        depth -= isinstance(event, CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            return event.start_mark.line + 1, event.start_mark.column + 1
-    return None
 
 
 class _Builder:
@@ -321,10 +289,10 @@ class _Builder:
 
     def _printable(self, node: ScalarNode) -> str:
         text = str(node.value)
-        if found := _CONTROL.search(text):
+        if found := CONTROL.search(text):
             what = f"the control character U+{ord(found[0]):04X} in a string"
             self._add("control-character", node, what, "remove it")
-            return _CONTROL.sub("", text)
+            return CONTROL.sub("", text)
         return text
 
     def _add(self, rule: str, node: Any, what: str, hint: str) -> None:

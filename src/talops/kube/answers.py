@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from talops.errors import ConflictError, DeniedError, NotReadyError, TalopsError
+from talops.kube.shapes import PAGE, wrong_object
+from talops.shapes import misfit, without_nulls
 
 if TYPE_CHECKING:
     from talops.kube.objects import Object
+    from talops.shapes import Shape
 
 
 class NotFoundError(TalopsError):
@@ -29,13 +32,41 @@ _HINTS: dict[int, str] = {
 }
 
 
-def check(answer: httpx.Response, about: str) -> Object:
+def check(answer: httpx.Response, about: str, shape: Shape | None = None) -> Object:
     """The body of a successful response; raise the matching error otherwise."""
     if answer.is_success:
-        return _body(answer)
+        body = _body(answer)
+        if shape is not None and (wrong := misfit(body, shape)):
+            raise unexpected(wrong, about)
+        return body
     status = answer.status_code
     kind = _KINDS.get(status, NotReadyError if answer.is_server_error else TalopsError)
     raise kind(_message(answer), where=about, hint=_HINTS.get(status))
+
+
+def check_object(answer: httpx.Response, about: str) -> Object:
+    """The same for an object, whose parts are as talops reads them."""
+    found = check(answer, about)
+    if wrong := wrong_object(found):
+        raise unexpected(wrong, about)
+    return found
+
+
+def check_page(answer: httpx.Response, kind: str) -> Object:
+    """The same for a page of a list."""
+    found = check(answer, kind, PAGE)
+    for item in found.get("items", ()):
+        if wrong := wrong_object(item, kind):
+            raise unexpected(wrong, kind)
+    return found
+
+
+def unexpected(wrong: str, about: str) -> TalopsError:
+    return TalopsError(
+        f"not a Kubernetes API: {wrong}",
+        where=about,
+        hint="check the server in the kubeconfig",
+    )
 
 
 def hint_for(reason: str) -> str | None:
@@ -49,23 +80,29 @@ def hint_for(reason: str) -> str | None:
 
 
 def _body(answer: httpx.Response) -> Object:
-    try:
-        value: Any = answer.json()
-    except ValueError:
-        value = None
+    value = _json(answer)
     if not isinstance(value, dict):
         raise NotReadyError(
             "not a Kubernetes API: the response is not a JSON object", where=str(answer.url)
         )
-    return value
+    found: Object = without_nulls(value)
+    return found
+
+
+def _json(answer: httpx.Response) -> Any:
+    try:
+        return answer.json()
+    except (ValueError, RecursionError):
+        return None
 
 
 def _message(answer: httpx.Response) -> str:
     """The server's message with its causes (such as the PodDisruptionBudget that blocks)."""
-    try:
-        status = answer.json()
-        causes = (status.get("details") or {}).get("causes") or []
-        extra = "; ".join(c["message"] for c in causes if c["message"] not in status["message"])
-        return f"{status['message']} {extra}".strip()
-    except (ValueError, KeyError, TypeError):
+    status = _json(answer)
+    if misfit(status, {"message": str}):
         return f"HTTP {answer.status_code}: {answer.text[:200].strip()}"
+    message: str = status["message"]
+    shape = {"details": {"causes": [{"message": str}]}}
+    causes = [] if misfit(status, shape) else status["details"]["causes"]
+    extra = "; ".join(c["message"] for c in causes if c["message"] not in message)
+    return f"{message} {extra}".strip()

@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
-from talops.errors import ConflictError, UnreachableError
-from talops.kube.answers import NotFoundError, check, hint_for
+from talops.errors import ConflictError, TalopsError, UnreachableError
+from talops.kube import shapes
+from talops.kube.answers import (
+    NotFoundError,
+    check,
+    check_object,
+    check_page,
+    hint_for,
+    unexpected,
+)
 from talops.kube.discovery import Discovery
 from talops.kube.objects import Object, Ref
+from talops.shapes import misfit, without_nulls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from types import TracebackType
 
     from talops.kube.kubeconfig import Kubeconfig
+    from talops.shapes import Shape
 
 FIELD_MANAGER = "talops"
 PAGE = 500
@@ -71,7 +81,7 @@ class KubeClient:
         if path is None:
             return None
         try:
-            return check(await self._send("GET", path), str(ref))
+            return check_object(await self._send("GET", path), str(ref))
         except NotFoundError:
             return None
 
@@ -89,12 +99,14 @@ class KubeClient:
         query = {"limit": str(PAGE), **_selectors(labels, fields)}
         items: list[Object] = []
         while True:
-            page = check(await self._send("GET", path, params=query), kind)
+            page = check_page(await self._send("GET", path, params=query), kind)
             # Items of a list omit apiVersion and kind, which the list carries.
-            items += [{"apiVersion": api_version, "kind": kind, **i} for i in page["items"] or []]
-            more = page["metadata"].get("continue")
+            items += [{**i, "apiVersion": api_version, "kind": kind} for i in page.get("items", [])]
+            more = page.get("metadata", {}).get("continue")
             if not more:
                 return items
+            if more == query.get("continue"):
+                raise unexpected("two pages have the same continue token", kind)
             query["continue"] = more
 
     async def watch(
@@ -124,12 +136,14 @@ class KubeClient:
                     await answer.aread()
                     check(answer, kind)
                 async for line in answer.aiter_lines():
-                    event = json.loads(line)
+                    event = _event(line, kind)
                     if event["type"] == "ERROR":
                         _raise_watch_error(event["object"], kind)
                     yield event["type"], event["object"]
         except httpx.HTTPError as error:
             raise self._no_answer(error) from error
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise _no_url(error, path) from error
 
     async def apply(
         self,
@@ -145,7 +159,7 @@ class KubeClient:
         query = {"fieldManager": manager, "force": str(force).lower()}
         query |= {"dryRun": "All"} if dry_run else {}
         answer = await self._send("PATCH", path, params=query, body=obj, kind=_APPLY)
-        return check(answer, str(ref))
+        return check_object(answer, str(ref))
 
     async def would_change(
         self, obj: Object, live: Object | None, *, manager: str = FIELD_MANAGER
@@ -160,7 +174,7 @@ class KubeClient:
         path = await self._discovery.path(ref, subresource)
         query = {"fieldManager": FIELD_MANAGER}
         answer = await self._send("PATCH", path, params=query, body=changes, kind=_MERGE)
-        return check(answer, str(ref))
+        return check_object(answer, str(ref))
 
     async def create(self, ref: Ref, body: Object, *, subresource: str = "") -> Object:
         """POST to a subresource of an object, such as an eviction."""
@@ -180,7 +194,7 @@ class KubeClient:
         return True
 
     async def version(self) -> str:
-        return str((await self.get_json("/version"))["gitVersion"])
+        return str((await self.get_json("/version", shapes.VERSION))["gitVersion"])
 
     async def failing_checks(self) -> list[str]:
         """The parts of the API server that are not ready; [] means healthy."""
@@ -193,8 +207,8 @@ class KubeClient:
     async def is_namespaced(self, api_version: str, kind: str) -> bool:
         return await self._discovery.is_namespaced(api_version, kind)
 
-    async def get_json(self, path: str) -> Object:
-        return check(await self._send("GET", path), path)
+    async def get_json(self, path: str, shape: Shape | None = None) -> Object:
+        return check(await self._send("GET", path), path, shape)
 
     async def get_text(self, path: str) -> str:
         """What is not JSON, such as metrics."""
@@ -223,6 +237,8 @@ class KubeClient:
             )
         except httpx.HTTPError as error:
             raise self._no_answer(error) from error
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise _no_url(error, path) from error
 
     def _no_answer(self, error: httpx.HTTPError) -> UnreachableError:
         reason = str(error) or type(error).__name__
@@ -246,6 +262,24 @@ def _substance(obj: Object) -> Object:
         if key not in {"managedFields", "resourceVersion", "generation"}
     }
     return {**obj, "metadata": meta}
+
+
+def _no_url(error: Exception, path: str) -> TalopsError:
+    """The API server itself named the kind or the object."""
+    return unexpected(f"it named an object that has no URL: {error}", path)
+
+
+def _event(line: str, kind: str) -> Object:
+    try:
+        event: Object = without_nulls(json.loads(line))
+    except (ValueError, RecursionError):
+        raise unexpected("a line of the watch is not JSON", kind) from None
+    wrong = misfit(event, shapes.EVENT)
+    if not wrong and event["type"] != "ERROR":
+        wrong = shapes.wrong_object(event["object"], kind)
+    if wrong:
+        raise unexpected(wrong, kind)
+    return event
 
 
 def _raise_watch_error(status: Object, kind: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
+from talops.kube import shapes
+from talops.shapes import misfit
 from talops.waiting import NotYet, Ready
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def ready(obj: Object | None) -> Ready[Object] | NotYet:
 
 def condition(obj: Object, kind: str) -> str:
     """'' if the condition is True, otherwise the reason."""
-    for entry in (obj.get("status") or {}).get("conditions") or []:
+    for entry in _conditions(obj):
         if entry["type"] == kind:
             if entry["status"] == "True":
                 return ""
@@ -41,8 +43,15 @@ def condition(obj: Object, kind: str) -> str:
     return f"no condition {kind} yet"
 
 
+def _conditions(obj: Object) -> list[Object]:
+    """Those of the usual form; kinds that talops does not know may have others."""
+    found = (obj.get("status") or {}).get("conditions")
+    every = found if isinstance(found, list) else []
+    return [entry for entry in every if not misfit(entry, shapes.CONDITION)]
+
+
 def _by_condition(obj: Object) -> str:
-    kinds = [entry["type"] for entry in (obj.get("status") or {}).get("conditions") or []]
+    kinds = [entry["type"] for entry in _conditions(obj)]
     return condition(obj, "Ready") if "Ready" in kinds else ""
 
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from talops.errors import NotReadyError, TalopsError
 from talops.kube.answers import NotFoundError
+from talops.kube.shapes import DISCOVERY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from talops.kube.objects import Object, Ref
+    from talops.shapes import Shape
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Resource:
 class Discovery:
     """Request the kinds of a group once; request them again for an unknown kind."""
 
-    def __init__(self, get_json: Callable[[str], Awaitable[Object]]) -> None:
+    def __init__(self, get_json: Callable[[str, Shape], Awaitable[Object]]) -> None:
         self._get_json = get_json
         self._known: dict[tuple[str, str], Resource] = {}
         self._asking = asyncio.Lock()
@@ -67,7 +69,7 @@ class Discovery:
 
     async def _learn(self, api_version: str) -> None:
         try:
-            answer = await self._get_json(_base(api_version, None))
+            answer = await self._get_json(_base(api_version, None), DISCOVERY)
         except NotFoundError:  # a group without kinds
             return
         for entry in answer["resources"]:

@@ -50,7 +50,7 @@ async def wait_gone(
 
     async def probe() -> Ready[None] | NotYet:
         obj = await client.get(ref)
-        if obj is None or (uid and obj["metadata"]["uid"] != uid):
+        if obj is None or (uid and obj["metadata"].get("uid") != uid):
             return Ready(None)
         holders = obj["metadata"].get("finalizers")
         return NotYet(f"finalizers: {', '.join(holders)}" if holders else "still exists")

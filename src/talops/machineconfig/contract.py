@@ -10,7 +10,7 @@ from talops.errors import TalopsError
 
 def numbers_of(talos_version: str) -> tuple[int, int]:
     """Major and minor of a version like v1.14.1 or 1.13."""
-    match = re.match(r"v?(\d+)\.(\d+)", talos_version)
+    match = re.match(r"v?([0-9]{1,5})\.([0-9]{1,5})", talos_version)
     if not match:
         raise TalopsError(f"{talos_version!r} is not a Talos version", hint="write it like v1.14.1")
     return int(match[1]), int(match[2])

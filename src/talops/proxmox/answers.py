@@ -39,18 +39,20 @@ class LoginError(DeniedError):
 def message_of(answer: httpx.Response) -> str:
     """The reason phrase is the message; the body lists the wrong parameters."""
     text = answer.reason_phrase.strip() or f"status {answer.status_code}"
-    errors = _errors(answer)
+    errors = content_of(answer).get("errors")
+    if not isinstance(errors, dict):
+        return text
     details = "; ".join(f"{name}: {' '.join(str(e).split())}" for name, e in errors.items())
     return f"{text} {details}".strip() if details else text
 
 
-def _errors(answer: httpx.Response) -> dict[str, Any]:
+def content_of(answer: httpx.Response) -> dict[str, Any]:
+    """The JSON object in the body; {} if it is something else."""
     try:
         body = answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    found = body.get("errors") if isinstance(body, dict) else None
-    return found if isinstance(found, dict) else {}
+    return body if isinstance(body, dict) else {}
 
 
 def refusal(answer: httpx.Response, where: str) -> TalopsError:  # noqa: PLR0911  (one per kind)

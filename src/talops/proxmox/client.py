@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import httpx
 
 from talops.errors import TalopsError, UnreachableError
-from talops.proxmox.answers import OK, LoginError, refusal
+from talops.proxmox.answers import OK, LoginError, content_of, refusal
+from talops.proxmox.shapes import shape_of
 from talops.redaction import Secret
+from talops.shapes import misfit, without_nulls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,16 +103,18 @@ class Client:
             answer = await self._http.request(method, path, **sent)
         except httpx.HTTPError as error:
             raise self._silent(error, where) from error
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise _not_proxmox(f"it named an object that has no URL: {error}", where) from error
         if answer.status_code != OK:
             raise refusal(answer, where)
-        try:
-            return answer.json()["data"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise TalopsError(
-                "this is not a Proxmox API: the answer has no data",
-                where=where,
-                hint="check proxmox_api_url in cluster.yaml",
-            ) from error
+        content = content_of(answer)
+        if "data" not in content:
+            raise _not_proxmox("it has no data", where)
+        data = without_nulls(content["data"])
+        shape = shape_of(method, path, params or {})
+        if shape is not None and (wrong := misfit(data, shape)):
+            raise _not_proxmox(wrong, where)
+        return data
 
     async def _log_in(self) -> None:
         login = self.access.login
@@ -131,8 +135,11 @@ class Client:
                 where=self.access.base,
                 hint="use an API token: PROXMOX_VE_API_TOKEN=user@realm!name=value",
             )
-        self._http.cookies.set("PVEAuthCookie", answer["ticket"])
-        self._csrf = answer["CSRFPreventionToken"]
+        ticket, csrf = answer["ticket"], answer.get("CSRFPreventionToken", "")
+        if not all(word.isascii() and word.isprintable() for word in (ticket, csrf)):
+            raise _not_proxmox("its ticket cannot be sent back", self.access.base)
+        self._http.cookies.set("PVEAuthCookie", ticket)
+        self._csrf = csrf
 
     def _silent(self, error: httpx.HTTPError, where: str) -> TalopsError:
         text = str(error) or type(error).__name__
@@ -147,6 +154,14 @@ class Client:
             where=where,
             hint="check proxmox_api_url, the network and that pveproxy runs on the host",
         )
+
+
+def _not_proxmox(wrong: str, where: str) -> TalopsError:
+    return TalopsError(
+        f"this is not a Proxmox API: {wrong}",
+        where=where,
+        hint="check proxmox_api_url in cluster.yaml",
+    )
 
 
 def _wire(params: Mapping[str, Any]) -> dict[str, Any]:

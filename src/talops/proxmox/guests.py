@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from talops.errors import ConflictError, DeniedError, TalopsError
+from talops.errors import ConflictError, DeniedError
 from talops.proxmox.answers import MissingError
 from talops.proxmox.facts import Guest
 from talops.proxmox.properties import indexed, parse
 from talops.proxmox.wanted import MIB
+from talops.shapes import NUMBER, misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,11 +41,12 @@ async def guests(client: Client) -> tuple[Guest, ...]:
 
 
 async def _with_config(client: Client, row: dict[str, Any]) -> Guest | None:
-    place = f"nodes/{row['node']}/{row['type']}/{row['vmid']}"
+    place = f"nodes/{row['node']}/{row.get('type', 'qemu')}/{row['vmid']}"
     try:
         config = await client.get(f"{place}/config")
         if row.get("status") not in KNOWN:
-            row = {**row, **await client.get(f"{place}/status/current")}
+            current = await client.get(f"{place}/status/current")
+            row = {**row, "status": current["status"]}
     except MissingError:
         return None  # removed since it was listed
     except DeniedError:
@@ -76,7 +78,7 @@ def _guest(row: dict[str, Any], config: dict[str, Any]) -> Guest:
         template=bool(config.get("template")),
         tags=frozenset(tag for tag in tags.split(";") if tag),
         cores=int(config.get("cores", 1)) * int(config.get("sockets", 1)),
-        memory=int(parse(config.get("memory", DEFAULT_MEMORY), "current")["current"]) * MIB,
+        memory=_memory(config) * MIB,
         macs=frozenset(mac for net in nets for mac in _macs(net)),
         addresses=frozenset(_addresses(config, nets)),
         devices=tuple(_devices(config)),
@@ -85,6 +87,12 @@ def _guest(row: dict[str, Any], config: dict[str, Any]) -> Guest:
         uuid=parse(str(config.get("smbios1", "")), "uuid").get("uuid", "").lower(),
         lock=str(config.get("lock", "")),
     )
+
+
+def _memory(config: dict[str, Any]) -> int:
+    """A number, or `current=` and a number; what is neither counts as not set."""
+    found = parse(config.get("memory", DEFAULT_MEMORY), "current").get("current")
+    return DEFAULT_MEMORY if found is None or misfit(found, NUMBER) else int(found)
 
 
 def _macs(net: dict[str, str]) -> Iterable[str]:
@@ -131,8 +139,4 @@ async def is_taken(client: Client, vm_id: int) -> bool:
 
 
 async def next_id(client: Client) -> int:
-    found = await client.get("cluster/nextid")
-    try:
-        return int(found)
-    except (TypeError, ValueError) as error:
-        raise TalopsError("Proxmox returned no free VMID", where=client.access.base) from error
+    return int(await client.get("cluster/nextid"))

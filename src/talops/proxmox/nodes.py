@@ -26,10 +26,14 @@ def _host(row: dict[str, Any]) -> Host:
     return Host(
         name=row["node"],
         online=row.get("status") == "online",
-        cores=row.get("maxcpu"),
-        memory=row.get("maxmem"),
-        used_memory=row.get("mem"),
+        cores=_number(row.get("maxcpu")),
+        memory=_number(row.get("maxmem")),
+        used_memory=_number(row.get("mem")),
     )
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 async def interfaces(client: Client, host: str) -> tuple[Interface, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_INDEXED = re.compile(r"\d+$")
+_INDEXED = re.compile(r"[0-9]{1,4}\Z")
 
 
 def parse(text: str, first: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LONGEST = 1800.0
 INTERVAL = 0.5
 LINES = 8
+_WORDS = 6  # of a task id, up to its type
 
 
 async def run(
@@ -29,7 +30,13 @@ async def run(
 ) -> list[str]:
     """Start a task and wait for it; returns its warnings."""
     upid = str(await client.ask(method, path, params))
-    task = f"nodes/{upid.split(':')[1]}/tasks/{quote(upid, safe=':@')}"
+    words = upid.split(":")
+    if len(words) < _WORDS or not upid.isascii():
+        raise TalopsError(
+            f"Proxmox started no task: it returned {upid[:80]!r}",
+            where=f"{client.access.base}{path}",
+        )
+    task = f"nodes/{quote(words[1])}/tasks/{quote(upid, safe=':@')}"
 
     async def probe() -> Ready[str] | NotYet:
         status = await client.get(f"{task}/status")
@@ -37,7 +44,7 @@ async def run(
             return NotYet("it still runs")
         return Ready(str(status.get("exitstatus", "")))
 
-    name = f"Proxmox task {upid.split(':')[5]}"
+    name = f"Proxmox task {words[5]}"
     hint = "look at the task in Proxmox; it may still finish"
     end = await wait_for(name, probe, timeout=longest, interval=interval, hint=hint)
     if end == "OK":

@@ -9,14 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 
 from talops.errors import TalopsError, UnreachableError
 from talops.statestore import paths
 from talops.statestore.encryption.resealing import Resealing
-from talops.statestore.exchange import Request, Response, refusal
+from talops.statestore.exchange import Request, Response, document_response, refusal
 from talops.statestore.intake import RefusedError
 from talops.statestore.lockinfo import BadLockError, describe, given_lock_id, parse_fence
 from talops.statestore.model import Actor, Draft
@@ -59,7 +59,7 @@ class Admin:
         self.lifecycle = Lifecycle()
 
     def application(self) -> Starlette:
-        return Starlette(
+        application = Starlette(
             routes=[
                 Route("/healthz", self._healthz),
                 Route("/readyz", self._readyz),
@@ -74,6 +74,9 @@ class Admin:
             ],
             exception_handlers={RefusedError: _refused, TalopsError: _failed},
         )
+        # A redirect would repeat the query, whatever bytes it has.
+        application.router.redirect_slashes = False
+        return application
 
     async def _healthz(self, _: HttpRequest) -> HttpResponse:
         return PlainTextResponse("alive\n")
@@ -92,12 +95,12 @@ class Admin:
         user = await self._enter(request)
         found = await self._store.states()
         self._service.note(Call("", user.name, _origin(request)), "list", "")
-        return JSONResponse([summary_document(s) for s in found if user.may(Access.READ, s.name)])
+        return _json([summary_document(s) for s in found if user.may(Access.READ, s.name)])
 
     async def _versions(self, request: HttpRequest) -> HttpResponse:
         state, user = await self._permit(request, Access.READ)
         self._service.note(Call(state, user.name, _origin(request)), "list", "versions")
-        return JSONResponse([version_document(v) for v in await self._store.versions(state)])
+        return _json([version_document(v) for v in await self._store.versions(state)])
 
     async def _version(self, request: HttpRequest) -> HttpResponse:
         state, user = await self._permit(request, Access.READ)
@@ -134,7 +137,7 @@ class Admin:
     async def _audit(self, request: HttpRequest) -> HttpResponse:
         user = await self._enter(request)
         entries = await self._store.audit(AUDIT_LIMIT)
-        return JSONResponse(
+        return _json(
             [
                 {
                     "at": _moment(entry.at),
@@ -159,7 +162,7 @@ class Admin:
         after = _number(request.query_params.get("after", "0"))
         blocks, head = await self._store.blocks(after, BLOCK_LIMIT)
         ring = self._vault.keyring
-        return JSONResponse(
+        return _json(
             {
                 "head": {"number": head.number, "hash": head.hash},
                 "signed": ring is not None,
@@ -182,7 +185,7 @@ class Admin:
         encrypted = sum([await resealing.encrypt(name) for name in names])
         call = Call("", user.name, actor.origin)
         self._service.note(call, "rewrap", f"{rewrapped} keys, {encrypted} states")
-        return JSONResponse({"rewrapped": rewrapped, "encrypted": encrypted})
+        return _json({"rewrapped": rewrapped, "encrypted": encrypted})
 
     async def _enter(self, request: HttpRequest) -> User:
         return await self._gate.enter(Request(request.scope, request.receive))
@@ -238,6 +241,10 @@ def _number(text: str) -> int:
 
 def _moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def _json(document: dict[str, Any] | list[Any]) -> HttpResponse:
+    return _http(document_response(document))
 
 
 def _http(response: Response) -> HttpResponse:

@@ -95,7 +95,8 @@ def refusal(status: int, what: str, hint: str = "", headers: Headers | None = No
 def document_response(
     document: Mapping[str, Any] | list[Any], status: int = 200, headers: Headers | None = None
 ) -> Response:
-    body = json.dumps(document, ensure_ascii=False).encode() + b"\n"
+    # A half character, which UTF-8 does not have, becomes the escape that JSON has for it.
+    body = json.dumps(document, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
     return Response(status, body, [JSON_TYPE, *(headers or [])])
 
 

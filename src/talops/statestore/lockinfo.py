@@ -78,20 +78,25 @@ def parse_unlock(body: bytes) -> UnlockRequest:
 def describe(lock: Lock) -> dict[str, Any]:
     """The document of the holder, for display; an unreadable lock still shows its id."""
     try:
-        found = json.loads(lock.info)
-    except ValueError:
+        found = json.loads(lock.info, parse_constant=_refused)
+    except (ValueError, RecursionError):
         found = None
     return found if isinstance(found, dict) else {"ID": lock.id}
 
 
 def _document(body: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(body.decode())
+        document = json.loads(body.decode(), parse_constant=_refused)
+        json.dumps(document, ensure_ascii=False).encode()  # half characters cannot be sent again
     except (ValueError, RecursionError):
         raise BadLockError("the lock is not a JSON document") from None
     if not isinstance(document, dict):
         raise BadLockError("the lock is not a JSON object")
     return document
+
+
+def _refused(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 def given_lock_id(text: str) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from google.protobuf.message import DecodeError
 from grpclib.const import Status
 
 from talops.talos.errors import CallFailedError
 from talops.talos.statuses import error_from, status_from_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from talops.errors import TalopsError
     from talops.talos.wire import common_pb2
@@ -72,6 +75,36 @@ def joined(pieces: Iterable[common_pb2.Data], where: str) -> bytes:
             raise error
         whole += piece.bytes
     return bytes(whole)
+
+
+@contextlib.contextmanager
+def reading(what: str, where: str) -> Iterator[None]:
+    """Around code that only decodes: what does not fit was sent by the node."""
+    try:
+        yield
+    except (DecodeError, ValueError, OverflowError) as error:
+        raise CallFailedError(
+            f"{what} of this node cannot be read: {error}",
+            where=where,
+            hint="check with `talops talos version` that this version of talops supports the node",
+        ) from error
+
+
+def name_of(enum: Any, number: int) -> str:
+    """The name of a value; newer versions of Talos may have more of them."""
+    try:
+        return str(enum.Name(number))
+    except ValueError:
+        return f"number {number}"
+
+
+def moment(stamp: Any) -> datetime:
+    """A time beyond the calendar is its first moment, as the zero time of Go."""
+    try:
+        found: datetime = stamp.ToDatetime(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return datetime.min.replace(tzinfo=UTC)
+    return found
 
 
 def _answer(message: Any, where: str) -> Answer[Any]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from google.protobuf.message import DecodeError
 from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
 
 from talops.errors import TalopsError, UnreachableError
@@ -31,6 +33,10 @@ TIMEOUT = 15.0
 PAUSES = (0.1, 0.4)  # between the attempts of a call that is safe to repeat
 
 _LOW_LEVEL = (GRPCError, StreamTerminatedError, ProtocolError, TimeoutError, OSError)
+# What grpclib and protobuf raise while they read headers and messages that are not gRPC's.
+_UNREADABLE = (CallFailedError, DecodeError, KeyError, ValueError, AssertionError)
+# What a stream that only reads may send in all.
+MOST_COLLECTED = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ class Caller:
                 await stream.send_message(request, end=True)
                 async for item in stream:
                     yield item
-        except _LOW_LEVEL as error:
+        except (*_LOW_LEVEL, *_UNREADABLE) as error:
             raise await self._translated(error) from error
 
     async def collect(
@@ -132,8 +138,15 @@ class Caller:
         deadline = time.monotonic() + timeout
 
         async def attempt() -> list[R]:
-            left = _left(deadline)
-            return [item async for item in self.stream(method, request, timeout=left)]
+            found: list[R] = []
+            size = 0
+            async with aclosing(self.stream(method, request, timeout=_left(deadline))) as items:
+                async for item in items:
+                    size += item.ByteSize()  # type: ignore[attr-defined]  # a protobuf message
+                    if size > MOST_COLLECTED:
+                        raise CallFailedError("the node does not stop sending", where=self.where)
+                    found.append(item)
+            return found
 
         return await self._retried(attempt, deadline)
 
@@ -150,7 +163,7 @@ class Caller:
                     await stream.send_message(part)
                 await stream.end()
                 reply = await stream.recv_message()
-        except _LOW_LEVEL as error:
+        except (*_LOW_LEVEL, *_UNREADABLE) as error:
             raise await self._translated(error) from error
         if reply is None:
             raise CallFailedError("the node answered without a message", where=self.where)
@@ -189,10 +202,12 @@ class Caller:
     ) -> R:
         try:
             return await method(request, timeout=_left(deadline), metadata=metadata)
-        except _LOW_LEVEL as error:
+        except (*_LOW_LEVEL, *_UNREADABLE) as error:
             raise await self._translated(error) from error
 
     async def _translated(self, error: Exception) -> TalopsError:
+        if isinstance(error, CallFailedError):  # a message that must not be read
+            return CallFailedError(error.what, where=self.where)
         if isinstance(error, GRPCError):
             return error_from(error.status, error.message, self.where)
         if isinstance(error, StreamTerminatedError):
@@ -200,6 +215,12 @@ class Caller:
         if isinstance(error, TimeoutError):
             return NoAnswerError(
                 "no answer in time", where=self.where, hint="the node may be overloaded or down"
+            )
+        if isinstance(error, _UNREADABLE):
+            return CallFailedError(
+                f"the answer of the node cannot be read: {error or type(error).__name__}",
+                where=self.where,
+                hint="check that the address is a Talos node of a version that talops supports",
             )
         return NodeDownError(f"the connection failed: {error}", where=self.where)
 

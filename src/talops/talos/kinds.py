@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING
 
+from talops.talos.answers import name_of
 from talops.talos.resources import Kind
 from talops.talos.wire import (
     spec_block_pb2,
@@ -147,7 +148,7 @@ class Extension:
 
 def _member(r: Resource) -> Member:
     spec = spec_cluster_pb2.MemberSpec.FromString(r.proto_spec)
-    kind = spec_enums_pb2.MachineType.Name(spec.machine_type)
+    kind = name_of(spec_enums_pb2.MachineType, spec.machine_type)
     return Member(
         id=r.id,
         node_id=spec.node_id,
@@ -160,7 +161,7 @@ def _member(r: Resource) -> Member:
 
 def _machine_status(r: Resource) -> MachineStatus:
     spec = spec_runtime_pb2.MachineStatusSpec.FromString(r.proto_spec)
-    stage = spec_enums_pb2.RuntimeMachineStage.Name(spec.stage)
+    stage = name_of(spec_enums_pb2.RuntimeMachineStage, spec.stage)
     return MachineStatus(
         stage=_words(stage, "MACHINE_STAGE_"),
         ready=spec.status.ready,
@@ -187,7 +188,7 @@ def _disk(r: Resource) -> BlockDisk:
 
 def _volume(r: Resource) -> Volume:
     spec = spec_block_pb2.VolumeStatusSpec.FromString(r.proto_spec)
-    kind = spec_enums_pb2.BlockVolumeType.Name(spec.type)
+    kind = name_of(spec_enums_pb2.BlockVolumeType, spec.type)
     return Volume(r.id, _words(kind, "VOLUME_TYPE_"), spec.location)
 
 
@@ -246,7 +247,7 @@ def _discovery(r: Resource) -> Discovery:
 
 def _unattended_install(r: Resource) -> UnattendedInstall:
     spec = spec_runtime_pb2.UnattendedInstallStatusSpec.FromString(r.proto_spec)
-    phase = spec_enums_pb2.RuntimeUnattendedInstallPhase.Name(spec.phase)
+    phase = name_of(spec_enums_pb2.RuntimeUnattendedInstallPhase, spec.phase)
     return UnattendedInstall(_words(phase, "UNATTENDED_INSTALL_PHASE_"), spec.error)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from talops.errors import TalopsError
-from talops.talos.errors import MaintenanceModeError
+from talops.talos.errors import CallFailedError, MaintenanceModeError
 from talops.talos.recovery import DATA
 
 if TYPE_CHECKING:
@@ -161,7 +161,10 @@ async def _ask(talos: Talos) -> _Answer:
 
 
 async def _ask_at(member: EtcdMember, connect: Connect) -> _Answer:
-    address = member_address(member)
+    try:
+        address = member_address(member)
+    except CallFailedError as error:
+        return _Answer(error=error.what)
     if address is None:
         return _Answer(error="it has not started yet")
     async with connect(address) as talos:
@@ -186,7 +189,10 @@ async def _has_data(talos: Talos) -> bool:
 def member_address(member: EtcdMember) -> str | None:
     """Where its node answers; None before its etcd has started for the first time."""
     urls = member.client_urls or member.peer_urls
-    return urlsplit(urls[0]).hostname if urls else None
+    try:
+        return urlsplit(urls[0]).hostname if urls else None
+    except ValueError as error:
+        raise CallFailedError(f"{urls[0]!r} is not the address of a member: {error}") from error
 
 
 def member_name(member: EtcdMember) -> str:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from talops import quickyaml
+from talops.talos.answers import moment, name_of, reading
 from talops.talos.errors import CallFailedError, InvalidRequestError, NotFoundError
 from talops.talos.wire import cosi_meta_pb2, cosi_pb2
 from talops.talos.wire.cosi_grpc import StateStub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
+    from datetime import datetime
 
     from talops.talos.calling import Caller
 
@@ -48,7 +49,7 @@ class Resource:
     def spec(self) -> Any:
         """The YAML form of the spec, as plain data; it exists for every kind."""
         try:
-            return YAML(typ="safe", pure=True).load(self.yaml_spec)
+            return quickyaml.load(self.yaml_spec)
         except YAMLError:  # a multi-document machine config, for example: the text is the spec
             return self.yaml_spec
 
@@ -131,19 +132,25 @@ class ResourceCalls:
     async def find(self, kind: Kind[T], id_: str) -> T | None:
         """The typed spec of one resource; None when the node has none."""
         try:
-            return kind.decode(await self.get(kind.namespace, kind.type, id_))
+            found = await self.get(kind.namespace, kind.type, id_)
         except NotFoundError:
             return None
+        return self._decoded(kind, found)
 
     async def all(self, kind: Kind[T]) -> Sequence[T]:
         """The typed specs of every resource of a kind."""
-        return [kind.decode(item) for item in await self.list(kind.namespace, kind.type)]
+        return [self._decoded(kind, item) for item in await self.list(kind.namespace, kind.type)]
+
+    def _decoded(self, kind: Kind[T], resource: Resource) -> T:
+        with reading(f"{kind.type} {resource.id}", self._caller.where):
+            return kind.decode(resource)
 
     async def resolve(self, name: str) -> Definition:
         """The kind that a user means by `members`, `disk` or the full type."""
         if self._definitions is None:
             found = await self.list(META, DEFINITIONS)
-            self._definitions = [_definition(item) for item in found]
+            with reading(DEFINITIONS, self._caller.where):
+                self._definitions = [_definition(item) for item in found]
         matching = [d for d in self._definitions if d.answers_to(name)]
         if not matching:
             raise NotFoundError(
@@ -169,8 +176,8 @@ def decode_resource(message: Any) -> Resource:
         version=meta.version,
         owner=meta.owner,
         phase=meta.phase,
-        created=meta.created.ToDatetime(tzinfo=UTC),
-        updated=meta.updated.ToDatetime(tzinfo=UTC),
+        created=moment(meta.created),
+        updated=moment(meta.updated),
         labels=dict(meta.labels),
         annotations=dict(meta.annotations),
         finalizers=tuple(meta.finalizers),
@@ -181,7 +188,7 @@ def decode_resource(message: Any) -> Resource:
 
 def _changed(event: Any) -> Changed:
     return Changed(
-        event=cosi_pb2.EventType.Name(event.event_type).lower(),
+        event=name_of(cosi_pb2.EventType, event.event_type).lower(),
         resource=decode_resource(event.resource) if event.HasField("resource") else None,
         old=decode_resource(event.old) if event.HasField("old") else None,
     )

@@ -7,15 +7,18 @@ import contextlib
 import socket
 import ssl
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from grpclib.client import Channel, Handler
 from grpclib.config import Configuration
+from grpclib.metadata import Deadline
 from grpclib.protocol import H2Protocol
+from multidict import MultiDict
 
 from talops.talos import tls
 from talops.talos.credentials import Credentials, Maintenance, spki_fingerprint
 from talops.talos.errors import ConfiguredError, FingerprintError, NodeDownError
+from talops.talos.messages import Call
 from talops.talos.wire.gathering import Gathering
 
 if TYPE_CHECKING:
@@ -83,6 +86,29 @@ class Link(Channel):
         self._connecting = None
         if not attempt.cancelled():
             attempt.exception()  # the waiting calls have the exception; do not log it again
+
+    def request(  # type: ignore[override]  # what the stubs pass, and nothing else
+        self,
+        name: str,
+        cardinality: Any,
+        request_type: Any,
+        reply_type: Any,
+        *,
+        timeout: float | None = None,
+        metadata: Any = None,
+    ) -> Call[Any, Any]:
+        return Call(
+            self,
+            name,
+            MultiDict(metadata or ()),  # type: ignore[arg-type]  # a NewType of it
+            cardinality,
+            request_type,
+            reply_type,
+            codec=self._codec,
+            status_details_codec=None,
+            dispatch=self.__dispatch__,
+            deadline=None if timeout is None else Deadline.from_timeout(timeout),
+        )
 
     def _protocol_factory(self) -> H2Protocol:
         return _Protocol(Handler(), self._config, self._h2_config)

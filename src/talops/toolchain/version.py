@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_NUMBER = re.compile(r"(?<![\d.])v?(\d+)\.(\d+)(?:\.(\d+))?")
+_NUMBER = re.compile(r"(?<![\d.])v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 
 
 def parse(text: str) -> tuple[int, int, int] | None:

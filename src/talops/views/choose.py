@@ -29,9 +29,8 @@ def open_view(*, json: bool, out: TextIO, err: TextIO) -> Iterator[View]:
     elif not err.isatty():
         yield PlainLines(err)
     else:
-        from rich.console import Console
-
         from talops.views.live import LiveView
+        from talops.views.plain_console import PlainConsole
 
-        with LiveView(Console(file=err, highlight=False, markup=False, emoji=False)) as view:
+        with LiveView(PlainConsole(file=err, highlight=False, markup=False, emoji=False)) as view:
             yield view

@@ -53,10 +53,11 @@ def open_view(*, json: bool, out: TextIO, err: TextIO) -> Iterator[Emit]:
     elif not err.isatty():
         yield Plain(err)
     else:
-        from rich.console import Console
         from rich.live import Live
 
-        view = Rich(Console(file=err, highlight=False, markup=False, emoji=False))
+        from talops.views.plain_console import PlainConsole
+
+        view = Rich(PlainConsole(file=err, highlight=False, markup=False, emoji=False))
         # Live refreshes in the background, so that durations advance between two events.
         with Live(get_renderable=view.now, console=view.console, transient=True):
             yield view

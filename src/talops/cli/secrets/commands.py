@@ -11,6 +11,7 @@ import typer
 
 from talops.cli.options import Directory, Format, Output, Yes
 from talops.cli.output import note, print_json
+from talops.cli.streams import own
 
 if TYPE_CHECKING:
     from talops.app.opening import Keys
@@ -118,7 +119,7 @@ def get(
     elif output == Format.JSON:
         print_json({name: values[name].reveal()})
     else:
-        typer.echo(values[name].reveal())
+        own(sys.stdout).write(values[name].reveal() + "\n")
 
 
 @app.command("import")

@@ -242,7 +242,10 @@ async def _check_etcd(node: Talos) -> None:
 def member_address(urls: tuple[str, ...]) -> str:
     from urllib.parse import urlsplit
 
-    host = urlsplit(urls[0]).hostname if urls else None
+    try:
+        host = urlsplit(urls[0]).hostname if urls else None
+    except ValueError as error:
+        raise TalopsError(f"{urls[0]!r} is not the address of an etcd member") from error
     if not host:
         raise TalopsError("an etcd member has not started yet", hint="talops talos etcd members")
     return host

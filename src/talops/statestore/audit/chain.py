@@ -73,7 +73,9 @@ def link(last: Mark, entries: Sequence[AuditEntry], signer: Signer | None) -> Bl
 
 
 def digest(number: int, previous: str, content: str) -> str:
-    return hashlib.sha256(f"{number}\n{previous}\n{content}".encode()).hexdigest()
+    text = f"{number}\n{previous}\n{content}"
+    # What was damaged may contain half characters; a server writes none.
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def newest(blocks: Iterable[Block], limit: int) -> list[AuditEntry]:
@@ -95,6 +97,8 @@ class Verifier:
         self.entries = 0
         self.signed = False
         self._signer = signer
+        # A block before was signed with a key that the signer has.
+        self._verified = False
         # What others remember of the chain, by number.
         self._seen: dict[int, str] = {}
 
@@ -145,5 +149,18 @@ class Verifier:
                 self.problems.append(f"{place} is not signed, unlike those before it: forged")
             return
         self.signed = True
-        if self._signer and self._signer.verify(block.hash.encode(), block.signature) is False:
-            self.problems.append(f"the signature of {place} is wrong: forged")
+        if self._signer is None:
+            return
+        data = block.hash.encode(errors="surrogatepass")
+        self.judge(block.number, self._signer.verify(data, block.signature))
+
+    def judge(self, number: int, valid: bool | None) -> None:
+        """What a signer says of a signature. Keys that are not known any more came first."""
+        if valid is False:
+            self.problems.append(f"the signature of block {number} is wrong: forged")
+        if valid is None and self._verified:
+            self.problems.append(
+                f"block {number} is signed with an unknown key, unlike those before it: forged, or "
+                "the key file is old"
+            )
+        self._verified = self._verified or bool(valid)

@@ -98,7 +98,9 @@ class Keyring:
         """None if it was signed with a key that this ring does not have."""
         key_id, _, found = signature.partition(":")
         master = self._keys.get(key_id)
-        return None if master is None else hmac.compare_digest(found, _mac(master, data))
+        if master is None:
+            return None
+        return found.isascii() and hmac.compare_digest(found, _mac(master, data))
 
 
 def is_bound(sealed_key: str) -> bool:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from google.protobuf.duration_pb2 import Duration
 
-from talops.talos.answers import failure
+from talops.talos.answers import failure, moment
 from talops.talos.wire import cluster_pb2, time_pb2
 from talops.talos.wire.cluster_grpc import ClusterServiceStub
 from talops.talos.wire.time_grpc import TimeServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+    from datetime import datetime
 
     from talops.talos.calling import Caller
 
@@ -76,6 +77,6 @@ class ClusterCalls:
         got = await self._caller.one(self._time.TimeCheck, request, safe=True)
         return Clock(
             server=got.server,
-            local=got.localtime.ToDatetime(tzinfo=UTC),
-            remote=got.remotetime.ToDatetime(tzinfo=UTC),
+            local=moment(got.localtime),
+            remote=moment(got.remotetime),
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf.empty_pb2 import Empty
 
-from talops.talos.answers import failure
+from talops.talos.answers import failure, name_of
 from talops.talos.errors import NoAnswerError, PreconditionError
 from talops.talos.snapshot import Snapshot, SnapshotWriter, pieces_of
 from talops.talos.wire import common_pb2, machine_pb2
@@ -150,5 +150,5 @@ async def _upload(path: Path) -> AsyncGenerator[common_pb2.Data]:
 
 
 def _alarms(got: Any) -> list[EtcdAlarm]:
-    name = machine_pb2.EtcdMemberAlarm.AlarmType.Name
-    return [EtcdAlarm(alarm.member_id, name(alarm.alarm)) for alarm in got.member_alarms]
+    kinds = machine_pb2.EtcdMemberAlarm.AlarmType
+    return [EtcdAlarm(each.member_id, name_of(kinds, each.alarm)) for each in got.member_alarms]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from talops.talos.answers import failure, joined
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from talops.talos.answers import failure, joined, moment, reading
 from talops.talos.errors import CallFailedError
 from talops.talos.wire import machine_pb2
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+    from datetime import datetime
 
     from talops.talos.calling import Caller
 
@@ -46,7 +48,9 @@ class FileCalls:
 
     async def boot_id(self) -> str:
         """Differs after every boot: it proves that a node rebooted."""
-        return (await self.read(BOOT_ID)).decode().strip()
+        content = await self.read(BOOT_ID)
+        with reading("the boot id", self._caller.where):
+            return content.decode().strip()
 
     async def exists(self, path: str) -> bool:
         """Whether its directory lists it; a missing directory contains nothing."""
@@ -76,7 +80,7 @@ class FileCalls:
                     name=item.relative_name or item.name,
                     size=item.size,
                     mode=item.mode,
-                    modified=datetime.fromtimestamp(item.modified, UTC),
+                    modified=moment(Timestamp(seconds=item.modified)),
                     directory=item.is_dir,
                     link=item.link,
                     error=item.error,

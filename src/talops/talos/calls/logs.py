@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from talops.talos.answers import failure
+from talops.talos.answers import failure, name_of, reading
 from talops.talos.wire import common_pb2, machine_pb2
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ class LogCalls:
                     raise error
                 if item.data.type_url:  # the first one is an empty hello
                     node = item.metadata.hostname or self._caller.where
-                    yield NodeEvent(node, item.id, item.actor_id, decode_change(item.data))
+                    with reading("an event", self._caller.where):
+                        change = decode_change(item.data)
+                    yield NodeEvent(node, item.id, item.actor_id, change)
 
     async def _pieces(self, method: Any, request: Any) -> AsyncGenerator[bytes]:
         async with aclosing(self._caller.stream(method, request)) as items:
@@ -154,13 +156,13 @@ def decode_change(data: Any) -> Change:
 
 
 def _stage(m: Any) -> StageChanged:
-    stage = machine_pb2.MachineStatusEvent.MachineStage.Name(m.stage).lower()
+    stage = name_of(machine_pb2.MachineStatusEvent.MachineStage, m.stage).lower()
     unmet = tuple((c.name, c.reason) for c in m.status.unmet_conditions)
     return StageChanged(stage.replace("_", " "), m.status.ready, unmet)
 
 
 def _action(m: Any) -> str:
-    return str(type(m).Action.Name(m.action)).lower()
+    return name_of(type(m).Action, m.action).lower()
 
 
 _DECODERS: dict[str, Any] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+import zlib
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum
@@ -13,7 +14,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.empty_pb2 import Empty
 
 from talops.redaction import Secret
-from talops.talos.answers import joined
+from talops.talos.answers import joined, reading
 from talops.talos.errors import CallFailedError
 from talops.talos.wire import machine_pb2 as pb
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # Applying waits for the node's own validation and, in NO_REBOOT, for its controllers.
 APPLY_TIMEOUT = 60.0
 YEAR = timedelta(days=365)
+LARGEST_KUBECONFIG = 1 << 20  # a small archive can contain much more
 
 
 class ApplyMode(IntEnum):
@@ -86,7 +88,8 @@ class MachineCalls:
         got = await self._caller.one(
             self._stub.ApplyConfiguration, request, timeout=APPLY_TIMEOUT, safe=dry_run
         )
-        return Applied(ApplyMode(got.mode), got.mode_details, tuple(got.warnings))
+        with reading("the mode of an apply", self._caller.where):
+            return Applied(ApplyMode(got.mode), got.mode_details, tuple(got.warnings))
 
     async def bootstrap(self, *, recover_etcd: bool = False, skip_hash_check: bool = False) -> None:
         """Start etcd as a new cluster. Never retried here: the node does not check other nodes."""
@@ -108,12 +111,13 @@ class MachineCalls:
         duration.FromTimedelta(ttl)
         request = pb.GenerateClientConfigurationRequest(roles=roles, crt_ttl=duration)
         got = await self._caller.one(self._stub.GenerateClientConfiguration, request, safe=True)
-        return ClientConfiguration(
-            ca=got.ca.decode(),
-            certificate=got.crt.decode(),
-            key=Secret(got.key.decode()),
-            talosconfig=Secret(got.talosconfig.decode()),
-        )
+        with reading("a client certificate", self._caller.where):
+            return ClientConfiguration(
+                ca=got.ca.decode(),
+                certificate=got.crt.decode(),
+                key=Secret(got.key.decode()),
+                talosconfig=Secret(got.talosconfig.decode()),
+            )
 
     async def reboot(self, mode: RebootMode = RebootMode.DEFAULT) -> str:
         """The id of the action, by which events can be followed."""
@@ -156,8 +160,8 @@ def _from_tar(data: bytes, where: str) -> str:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
             member = archive.next()  # reading the whole index would fail at the missing end
             file = archive.extractfile(member) if member else None
-            return file.read().decode() if file else ""
-    except (tarfile.TarError, EOFError, OSError, UnicodeDecodeError) as error:
+            return file.read(LARGEST_KUBECONFIG).decode() if file else ""
+    except (tarfile.TarError, EOFError, OSError, zlib.error, ValueError, OverflowError) as error:
         raise CallFailedError(
             f"the kubeconfig archive cannot be read: {error}", where=where
         ) from error

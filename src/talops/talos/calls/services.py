@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.empty_pb2 import Empty
 
+from talops.talos.answers import moment
 from talops.talos.wire import machine_pb2 as pb
 
 if TYPE_CHECKING:
     from talops.talos.calling import Caller
 
-
+_RELEASE = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}")
 # Go's zero time: what Talos sends for an event that has not happened.
 NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
@@ -35,7 +37,8 @@ class Version:
         """(1, 13) of v1.13.9; (0, 0) when the tag is not a version."""
         major, _, rest = self.tag.removeprefix("v").partition(".")
         minor = rest.partition(".")[0]
-        return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)
+        found = _RELEASE.fullmatch(f"{major}.{minor}")
+        return (int(major), int(minor)) if found else (0, 0)
 
 
 @dataclass(frozen=True)
@@ -110,5 +113,5 @@ def _service(info: Any) -> Service:
 def _time(message: Any, name: str) -> datetime | None:
     if not message.HasField(name):
         return None
-    stamp: datetime = getattr(message, name).ToDatetime(tzinfo=UTC)
+    stamp = moment(getattr(message, name))
     return None if stamp == NEVER else stamp

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf.empty_pb2 import Empty
 
+from talops.talos.answers import name_of
 from talops.talos.wire import storage_pb2
 from talops.talos.wire.storage_grpc import StorageServiceStub
 
@@ -61,7 +62,7 @@ def _disk(disk: Any) -> Disk:
         serial=disk.serial,
         wwid=disk.wwid,
         uuid=disk.uuid,
-        type=storage_pb2.Disk.DiskType.Name(disk.type).lower(),
+        type=name_of(storage_pb2.Disk.DiskType, disk.type).lower(),
         bus_path=disk.bus_path,
         system=disk.system_disk,
         readonly=disk.readonly,

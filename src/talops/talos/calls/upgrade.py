@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from talops.talos.answers import name_of
 from talops.talos.errors import CallFailedError
 from talops.talos.wire import common_pb2, image_pb2, lifecycle_pb2, machine_pb2
 from talops.talos.wire.image_grpc import ImageServiceStub
@@ -127,7 +128,7 @@ class UpgradeCalls:
 
 
 def _layer(item: image_pb2.ImageServicePullProgress) -> LayerProgress:
-    status = image_pb2.ImageServicePullLayerProgress.Status.Name(item.progress.status)
+    status = name_of(image_pb2.ImageServicePullLayerProgress.Status, item.progress.status)
     return LayerProgress(
         item.layer_id,
         status.replace("_", " ").lower(),
