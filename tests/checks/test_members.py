@@ -32,6 +32,17 @@ def test_members_are_the_inventory(example: Example) -> None:
     assert verdict(members.judge(ha, {"ha-cp-1": _members(ha)})) is Verdict.PASSED
 
 
+def test_a_machine_that_is_gone(example: Example) -> None:
+    """Discovery remembers it for a while: no failure, unless it still answers."""
+    ha = example("ha")
+    old = replace(_members(ha)[-1], hostname="old-w-9")
+    lists = {"ha-cp-1": [*_members(ha), old]}
+    assert verdict(members.judge(ha, lists)) is Verdict.FAILED
+    found = members.judge(ha, lists, frozenset({"old-w-9"}))
+    assert verdict(found) is Verdict.WARNING
+    assert "old-w-9 does not answer any more" in words(found)
+
+
 def _alone(cluster: Cluster) -> dict[str, list[Member]]:
     """As real nodes list members without a discovery service: only themselves."""
     return {member.hostname: [member] for member in _members(cluster)}

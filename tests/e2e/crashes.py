@@ -15,7 +15,12 @@ Event = dict[str, Any]
 
 async def up_until(lab: Lab, stop: Callable[[Event], bool], *words: str) -> list[Event]:
     """Run `up` and kill it as soon as `stop` says so; a tofu that it started lives on."""
-    process = await lab.start("up", "--yes", "-o", "json", *words)
+    return await run_until(lab, stop, "up", *words)
+
+
+async def run_until(lab: Lab, stop: Callable[[Event], bool], *words: str) -> list[Event]:
+    """The same for any run."""
+    process = await lab.start(*words, "--yes", "-o", "json")
     assert process.stdout
     seen: list[Event] = []
     try:

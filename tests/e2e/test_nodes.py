@@ -4,100 +4,35 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.e2e.living import (
+    carried,
+    cluster_id,
+    cordoned,
+    does,
+    drop,
+    edit,
+    host_of,
+    kube_nodes,
+    members,
+    watched,
+)
 from tests.lab.talos.harness import until
-from tests.lab.workload.cluster import Cluster
-from tests.lab.workload.manifests import deploy, shop
-from tests.lab.workload.probe import Probe
+from tests.lab.workload.cluster import is_ready
+from tests.lab.workload.manifests import budget, deploy, deployment, path_of
 
 from talops.lab.spec import LabSpec
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.e2e.conftest import Lab, Outcome
-
-    from talops.lab.talos.machine.host import TalosHost
+    from tests.e2e.conftest import Lab
+    from tests.lab.workload.cluster import Cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 MakeLab = Callable[..., contextlib.AbstractAsyncContextManager[Any]]
-
-
-def edit(lab: Lab, name: str, **values: Any) -> None:
-    """Set keys of one entry of nodes.yaml."""
-    file = lab.root / "nodes.yaml"
-    lines: list[str] = []
-    for line in file.read_text(encoding="utf-8").splitlines():
-        lines.append(line)
-        if line.strip() == f"- name: {name}":
-            lines += [f"    {key}: {value}" for key, value in values.items()]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def drop(lab: Lab, name: str) -> None:
-    """Remove one entry of nodes.yaml."""
-    file = lab.root / "nodes.yaml"
-    entries = file.read_text(encoding="utf-8").split("  - ")
-    kept = [entry for entry in entries if not entry.startswith(f"name: {name}\n")]
-    assert len(kept) == len(entries) - 1
-    file.write_text("  - ".join(kept), encoding="utf-8")
-
-
-def host_of(lab: Lab) -> TalosHost:
-    host = lab.world.talos.host
-    assert host
-    return host
-
-
-def cluster_id(lab: Lab) -> str:
-    (found,) = host_of(lab).fabric.foundings
-    return str(found)
-
-
-async def members(lab: Lab) -> set[str]:
-    """Of etcd, as its first member says."""
-    first = host_of(lab).fabric.nodes()[0]
-    for node in host_of(lab).fabric.nodes():
-        if node.hostname.endswith("cp-1"):
-            first = node
-    assert first.control_plane.etcd
-    return {member.name for member in await first.control_plane.etcd.client.members()}
-
-
-async def kube_nodes(lab: Lab) -> set[str]:
-    api = host_of(lab).fabric.kube_api(cluster_id(lab))
-    assert api
-    listed = await api.get("/api/v1/nodes") or {}
-    return {node["metadata"]["name"] for node in listed["items"]}
-
-
-async def carried(lab: Lab, workers: int) -> Cluster:
-    """The cluster with its workloads, all ready."""
-    api = host_of(lab).fabric.kube_api(cluster_id(lab))
-    assert api
-    await deploy(api, *shop(workers))
-    cluster = Cluster(api)
-
-    async def ready() -> bool:
-        return await cluster.ready("web", max(2, workers)) and await cluster.ready("db", 3)
-
-    await until(ready, 60.0)
-    return cluster
-
-
-@contextlib.asynccontextmanager
-async def watched(lab: Lab) -> AsyncIterator[Probe]:
-    async with Probe(host_of(lab), cluster_id(lab)) as probe:
-        yield probe
-
-
-async def does(lab: Lab, *words: str) -> Outcome:
-    done = await lab.talops(*words)
-    assert done.code == 0, f"{words}\n{done.everything}"
-    return done
 
 
 async def test_life_of_nodes(make_lab: MakeLab) -> None:
@@ -192,3 +127,80 @@ async def _leaves(lab: Lab, name: str) -> None:
     assert f"draining {name}: done" in done.everything
     again = await does(lab, "up", "--yes")
     assert "nothing to change" in again.everything
+
+
+async def test_nodes_that_resist(make_lab: MakeLab) -> None:
+    """A budget that forbids every eviction, a control plane and a worker without a machine."""
+    spec = LabSpec(timing=0.0, workloads=True)
+    async with make_lab(spec=spec, control_planes=3, workers=3) as lab:
+        await does(lab, "secrets", "init")
+        await does(lab, "up", "--yes")
+        cluster = await carried(lab, 3)
+        await _is_blocked(lab, cluster)
+        await _are_dead(lab)
+
+
+async def _is_blocked(lab: Lab, cluster: Cluster) -> None:
+    """Refused with what blocks it, and continued when nothing does; the other node is untouched."""
+    solo, own = deployment("solo", 1), budget("solo", 1)
+    await deploy(cluster.api, solo, own)
+
+    async def placed() -> bool:
+        return await cluster.ready("solo", 1)
+
+    await until(placed, 60.0)
+    (name,) = await cluster.places("solo")
+    other = next(n for n in ("e2e-w-1", "e2e-w-2", "e2e-w-3") if n != name)
+    await cluster.cordon(other)
+    edit(lab, name, vm_cores=4)
+    refused = await lab.talops("up", "--yes", "--drain-timeout", "1")
+    assert refused.code == 1
+    assert f"draining {name}" in refused.everything
+    assert "Pod shop/solo-" in refused.everything
+    assert "disruption budget" in refused.everything
+    assert "kubectl get poddisruptionbudgets -n shop" in refused.everything
+    assert await cordoned(lab) == {name, other}
+    await cluster.api.delete(path_of(own))
+    async with watched(lab) as probe:
+        await does(lab, "up", "--yes")
+    assert probe.report.restarts == {name: 1}
+    assert await cordoned(lab) == {other}, "it was cordoned before"
+    await cluster.cordon(other, on=False)
+
+
+async def _are_dead(lab: Lab) -> None:
+    """Their VMs are destroyed by hand: the others remove the member, and nothing is drained."""
+    for vm_id in (113, 123):
+        await lab.proxmox("POST", f"nodes/pve/qemu/{vm_id}/status/stop")
+        await until(partial(_is_off, lab, vm_id), 30.0)
+        await lab.proxmox("DELETE", f"nodes/pve/qemu/{vm_id}")
+    names = {"e2e-cp-3", "e2e-w-3"}
+    await until(partial(_not_ready, lab, names), 120.0)
+    for name in names:
+        drop(lab, name)
+    words = [word for name in sorted(names) for word in ("--allow-destroy", name)]
+    async with watched(lab) as probe:
+        done = await does(lab, "up", "--yes", *words)
+    assert not probe.report.incidents
+    assert not probe.report.restarts
+    assert "remove etcd member e2e-cp-3" in done.everything
+    assert "is not drained" in done.everything
+    assert await members(lab) == {"e2e-cp-1", "e2e-cp-2"}
+    assert await kube_nodes(lab) == set(lab.vms()) == {f"e2e-{n}" for n in LEFT}
+    assert await cordoned(lab) == set()
+    assert "nothing to change" in (await does(lab, "up", "--yes")).everything
+
+
+LEFT = ("cp-1", "cp-2", "w-1", "w-2")
+
+
+async def _is_off(lab: Lab, vm_id: int) -> bool:
+    status = await lab.proxmox("GET", f"nodes/pve/qemu/{vm_id}/status/current")
+    return bool(status["status"] == "stopped")
+
+
+async def _not_ready(lab: Lab, names: set[str]) -> bool:
+    api = host_of(lab).fabric.kube_api(cluster_id(lab))
+    assert api
+    nodes = [await api.get(f"/api/v1/nodes/{name}") or {} for name in names]
+    return not any(is_ready(node) for node in nodes)

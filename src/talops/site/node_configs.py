@@ -17,6 +17,7 @@ from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.enrolment.enrolling import Enrolment
 from talops.site.etcd_guard import require_etcd
 from talops.site.fleet import Configured, InMaintenance, Unreachable, named
+from talops.site.joining import joins_etcd, wait_for_others, wait_until_voting
 from talops.site.kubernetes_running import versions_of_new_nodes
 from talops.site.node_facts import AWAIT, FIRST, NodeFacts, change_for
 from talops.talos.calls.machine import ApplyMode
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
     from talops.talos.calls.machine import Applied
+    from talops.waiting import Waiting
 
 T = TypeVar("T")
 
@@ -90,7 +92,7 @@ class NodeConfigs:
         """Apply the config to one node; `wait` proves that the node runs it."""
         node = next(n for n in self._site.cluster.nodes if n.name == change.node)
         if change.action == FIRST:
-            await self._install(node, change)
+            await self._first(node, change)
         elif change.action == AWAIT:
             await self._settle(node)
         elif change.reboots and node.controller:
@@ -140,6 +142,21 @@ class NodeConfigs:
         if not isinstance(state, Configured):
             return NodeFacts(state, same=False, wanted=hold(inventory, of_new).config.to_yaml())
         return await self._judging.judge(node, state, inventory)
+
+    async def _first(self, node: Node, change: ConfigChange) -> None:
+        fleet = await self.fleet()
+        if not await joins_etcd(fleet, self._site, node):
+            await self._install(node, change)
+            return
+
+        def report(waiting: Waiting) -> None:
+            self._report.waiting(waiting, node=node.name)
+
+        async with self._one_control_plane:
+            await wait_for_others(fleet, self._site, node, report)
+            await self._install(node, change)
+            await self.wait(node)
+            await wait_until_voting(fleet, self._site, node, report)
 
     async def _install(self, node: Node, change: ConfigChange) -> None:
         if await self._refused(node, change.config):

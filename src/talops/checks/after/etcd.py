@@ -71,7 +71,7 @@ def _membership(wanted: set[str], answers: Mapping[str, EtcdReport]) -> list[Fin
         found += [
             failed(
                 f"{other} is an etcd member but not a control plane of the inventory",
-                hint="if this machine does not exist any more: talops talos etcd remove-member",
+                hint=f"add it to nodes.yaml, or remove it: talops up --allow-destroy {other}",
                 final=True,
             )
             for other in sorted(seen - wanted)

@@ -7,11 +7,14 @@ config, a node lists no members at all.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+from talops.errors import TalopsError, UnreachableError
 from talops.pipeline.checks import failed, from_error, passed, skipped, warning
 from talops.plural import count
 from talops.site.connections import errors_of, values_of
+from talops.talos.client import Talos
 from talops.talos.kinds import DISCOVERY, DISCOVERY_ID, MEMBERS
 
 if TYPE_CHECKING:
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from talops.inventory.model import Cluster, Node
     from talops.pipeline.checks import Finding
     from talops.site.connections import Connections
-    from talops.talos.client import Talos
     from talops.talos.kinds import Discovery, Member
 
     Lists = Mapping[str, Sequence[Member]]
@@ -35,7 +37,7 @@ async def look(connections: Connections) -> list[Finding]:
     unread = [from_error(error) for error in errors_of(answers).values()]
     lists = values_of(answers)
     if not each_alone(cluster, lists):
-        return unread + judge(cluster, lists)
+        return unread + judge(cluster, lists, await _gone(connections, lists))
     workers = await connections.ask(
         [node for node in cluster.nodes if not node.controller], _members
     )
@@ -43,6 +45,29 @@ async def look(connections: Connections) -> list[Finding]:
     wanted = await connections.ask(cluster.control_planes[:1], _discovery)
     setting = next(iter(values_of(wanted).values()), None)
     return unread + judge_alone(cluster, lists | values_of(workers), setting)
+
+
+async def _gone(connections: Connections, lists: Lists) -> frozenset[str]:
+    """Members that the inventory does not have, and whose machines do not answer any more."""
+    cluster = connections.site.cluster
+    listed = {member.hostname: member for members in lists.values() for member in members}
+    strangers = [m for name, m in listed.items() if name not in cluster.node_names]
+    credentials = (await connections.fleet()).credentials
+
+    async def silent(member: Member) -> bool:
+        for address in member.addresses:
+            async with Talos.connect(str(address), credentials) as talos:
+                try:
+                    await talos.version()
+                except UnreachableError:
+                    continue
+                except TalopsError:
+                    return False
+                return False
+        return True
+
+    found = await asyncio.gather(*map(silent, strangers))
+    return frozenset(m.hostname for m, gone in zip(strangers, found, strict=True) if gone)
 
 
 async def _members(talos: Talos) -> Sequence[Member]:
@@ -59,10 +84,19 @@ def each_alone(cluster: Cluster, lists: Lists) -> bool:
     return bool(known) and all(known) and len(cluster.nodes) > 1
 
 
-def judge(cluster: Cluster, lists: Lists) -> list[Finding]:
+def judge(cluster: Cluster, lists: Lists, gone: frozenset[str] = frozenset()) -> list[Finding]:
+    """`gone`: discovery remembers them for up to 30 minutes."""
     found: list[Finding] = []
     for asked, members in lists.items():
-        found += _one_list(cluster, asked, {member.hostname: member for member in members})
+        listed = {m.hostname: m for m in members if m.hostname not in gone}
+        found += _one_list(cluster, asked, listed)
+    found += [
+        warning(
+            f"{name} does not answer any more, but is still a Talos member",
+            hint="its entry in the discovery service expires within 30 minutes",
+        )
+        for name in sorted(gone)
+    ]
     if lists and not found:
         nodes = count(len(cluster.nodes), "node")
         found = [passed(f"Talos members match the inventory ({nodes})")]
@@ -99,7 +133,7 @@ def _one_list(cluster: Cluster, asked: str, seen: Mapping[str, Member]) -> list[
     found += [
         failed(
             f"{name} is a Talos member but not in the inventory",
-            hint="add it to nodes.yaml, or reset it: talops talos reset --nodes …",
+            hint=f"add it to nodes.yaml, or remove it: talops up --allow-destroy {name}",
             final=True,
         )
         for name in seen
