@@ -46,6 +46,7 @@ COMMANDS: dict[str, str] = {
     "preflight": "talops.cli.look.preflight",
     "verify": "talops.cli.look.verify",
     "plan": "talops.cli.look.plan",
+    "status": "talops.cli.look.status",
     "drift": "talops.cli.look.drift",
     "versions": "talops.cli.look.versions",
     "analyze": "talops.cli.look.analyze",

@@ -16,7 +16,7 @@ PANELS = {
         *("versions", "upgrade", "rollback", "drift", "pause", "resume"),
         *("secrets", "gitops", "state", "support"),
     ),
-    "Look": ("analyze", "runs"),
+    "Look": ("status", "analyze", "runs"),
     "Parts": ("infra", "host", "template", "talos", "tools", "lab"),
 }
 

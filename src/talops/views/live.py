@@ -12,7 +12,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from talops.events import Event, Note, PlanFinished, RunFinished, RunStarted
+from talops.events import Event, Note, PlanFinished, RunFinished, RunStarted, StageStarted
 from talops.views.board import Board, StageRow, Wait
 from talops.views.lines import note_line
 from talops.views.words import (
@@ -81,11 +81,13 @@ class LiveView:
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """While inside, the display leaves the terminal free, for example for a prompt."""
+        draws = self._live.is_started
         self._live.stop()
         try:
             yield
         finally:
-            self._live.start()
+            if draws:
+                self._live.start()
 
     def __call__(self, event: Event) -> None:
         self.board = self.board.after(event, time.monotonic())
@@ -95,7 +97,11 @@ class LiveView:
                 if event.changed_files:
                     self._say(changed_inventory(event), "yellow")
             case PlanFinished():
+                # The lines of the display become free for the plan, which a question may follow.
+                self._live.stop()
                 self._show_plan()
+            case StageStarted():
+                self._live.start()
             case Note():
                 styles = {"warning": "yellow", "error": "red"}
                 self._say(note_line(event), styles.get(event.level, ""))

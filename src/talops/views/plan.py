@@ -119,7 +119,9 @@ def plan_text(report: PlanReport, width: int = WIDTH) -> Iterator[str]:
 
 def _stage_lines(number: int, row: StageRow, width: int) -> Iterator[str]:
     if row.outlook and row.outlook.outlook == "unknown":
-        text = f"known after {row.outlook.depends_on}: {row.outlook.reason}"
+        # A reason may be an error with its hint; what is known later needs no hint.
+        reason = row.outlook.reason.partition(" — ")[0]
+        text = f"known after {row.outlook.depends_on}: {reason}"
         yield from _wrapped(f"{number:>2} {row.name}: {text}", width, 5)
         return
     yield f"{number:>2} {row.name}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.app.drift import files, kubernetes, proxmox, storage, talos
 from talops.app.drift.model import LAYERS, looked, masked
+from talops.app.status.record import write_comparison
 from talops.pipeline.lock import Holder, local_lock
 from talops.pipeline.stage import Reporter
 from talops.site.connections import Connections
@@ -28,7 +29,10 @@ async def look(site: Site, wanted: Sequence[str] = LAYERS) -> list[AreaDrift]:
     """Under the run lock: a plan during a running `up` compares with what is being changed."""
     holder = Holder.myself("drift", "drift", site.root)
     with local_lock(site.root / ".talops" / "lock", holder):
-        return masked(await _look(site, wanted), site.redact)
+        found = masked(await _look(site, wanted), site.redact)
+    if tuple(wanted) == LAYERS and not any(each.unread for each in found):
+        write_comparison(site.root, differs=any(each.differences for each in found))
+    return found
 
 
 async def _look(site: Site, wanted: Sequence[str]) -> list[AreaDrift]:

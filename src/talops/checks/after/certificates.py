@@ -38,6 +38,12 @@ class CertificateExpiry:
 
 
 async def look(connections: Connections) -> list[Finding]:
+    endings, unread = await expiries(connections)
+    return [*judge(endings, datetime.now(UTC)), *unread]
+
+
+async def expiries(connections: Connections) -> tuple[list[CertificateExpiry], list[Finding]]:
+    """Every certificate that could be read, and why others could not."""
     bundle = await connections.bundle()
     files, unread = _files(connections.site)
     served = await _served(connections.site)
@@ -47,7 +53,7 @@ async def look(connections: Connections) -> list[Finding]:
         *(e for e in served if isinstance(e, CertificateExpiry)),
     ]
     silent = [finding for finding in served if not isinstance(finding, CertificateExpiry)]
-    return [*judge(endings, datetime.now(UTC)), *unread, *silent]
+    return endings, [*unread, *silent]
 
 
 def judge(endings: Sequence[CertificateExpiry], now: datetime) -> list[Finding]:
