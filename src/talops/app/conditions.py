@@ -10,6 +10,7 @@ from talops.site.state.pausing import read_pause
 from talops.views.plan import Condition, report_of
 
 if TYPE_CHECKING:
+    from talops.inventory.operating import Gate
     from talops.site.site import ClosedSite
     from talops.views.board import Board
 
@@ -28,6 +29,11 @@ async def conditions_of(
         hint = "wait, or talops up --now"
         found.append(Condition("Maintenance window", str(state), not state.open, hint))
     if site.cluster.gates:
-        names = ", ".join(gate.name for gate in site.cluster.gates)
+        names = ", ".join(map(_named, site.cluster.gates))
         found.append(Condition("Gates before, between and after nodes", names))
     return found
+
+
+def _named(gate: Gate) -> str:
+    """Programs on this machine are named: the user approves them with the plan."""
+    return f"{gate.name} (runs {gate.command[0]})" if gate.command else gate.name

@@ -23,6 +23,10 @@ class Rolling:
     @cached_property
     def roller(self) -> Roller:
         """Loaded when the first stage needs it: most runs stop no node."""
+        from talops.rolls.kube_access import KubeAccess
         from talops.rolls.roller import Roller
+        from talops.rolls.user_gates import user_gates
 
-        return Roller(self.site, self.site.secrets, self.options)
+        secrets = self.site.secrets
+        gates = user_gates(self.site, KubeAccess(self.site, secrets))
+        return Roller(self.site, secrets, self.options, gates)
