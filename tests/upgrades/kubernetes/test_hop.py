@@ -15,7 +15,7 @@ import pytest
 from tests.lab.talos.site import QUICK
 
 from talops.errors import TalopsError
-from talops.events import PlannedChange
+from talops.events import PartProgress, PlannedChange
 from talops.files import write_atomic
 from talops.lab.kubernetes.versioned import as_version
 from talops.lab.talos.cluster import serving
@@ -23,9 +23,12 @@ from talops.lab.talos.machine.faults import Faults
 from talops.machineconfig.kubernetes_images import STATIC_PODS, numbers, read
 from talops.machineconfig.yamltext import dump_all
 from talops.pipeline.runner import Options, run_stages
+from talops.pipeline.stage import Reporter
+from talops.rolls.rolling import Rolling
 from talops.site.fleet import Configured
 from talops.stages.upgrade import Upgrade
 from talops.talos.calls.machine import ApplyMode
+from talops.upgrades.kubernetes.hop import Kubernetes
 from talops.upgrades.kubernetes.mark import MARK
 from talops.upgrades.versions import Span
 
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.upgrades.kubernetes.conftest import Upgrading
+
+    from talops.events import Event
 
     Start = Callable[..., contextlib.AbstractAsyncContextManager[Upgrading]]
 
@@ -225,3 +230,35 @@ async def test_a_trial_of_a_config_is_not_made_permanent(upgrading: Start) -> No
         assert config
         assert "trial" not in config.labels
         assert cluster.kubelets() == {"cp-1": NEW}
+
+
+async def test_a_kubelet_that_does_not_come_back(upgrading: Start) -> None:
+    """The next node keeps its version; once the first one is Ready, the same command goes on."""
+    async with upgrading("cp-1", "w-1", "w-2") as cluster:
+        cluster.inventory(kubernetes=NEW)
+
+        def interrupt(event: Event) -> None:
+            if isinstance(event, PartProgress) and event.part == "w-1":
+                raise InterruptedError
+
+        site = cluster.site
+        with pytest.raises(InterruptedError):
+            await Kubernetes(site, Rolling(site), Reporter("upgrade", interrupt)).run(NEW)
+
+        faults = cluster.lab.lab.host.faults
+
+        def never_ready(event: Event) -> None:
+            """From the moment at which its kubelet is upgraded."""
+            if isinstance(event, PartProgress) and event.part == "w-1":
+                faults.set("w-1", Faults(never_ready=True))
+
+        # Only now are waits short: what is done already is checked at once.
+        site = replace(cluster.site, limits=replace(QUICK, kubernetes=15.0))
+        with pytest.raises(TalopsError, match="Node is not Ready") as stopped:
+            await Kubernetes(site, Rolling(site), Reporter("upgrade", never_ready)).run(NEW)
+        assert str(stopped.value.where).startswith(f"kubelet {NEW} on w-1")
+        assert cluster.kubelets() == {"cp-1": NEW, "w-1": NEW, "w-2": OLD}
+
+        faults.set("w-1", Faults())
+        await cluster.hop().run(NEW)
+        await _all_new(cluster)

@@ -36,7 +36,7 @@ async def facts_for(running: Running, targets: Targets, fleet: Fleet, access: Ku
     resources = [resource for minor in minors for resource in removed_by(minor).resources]
     read, stored, uses = await asyncio.gather(
         asyncio.gather(*(_node(fleet, seen) for seen in running.nodes)),
-        _stored(access, resources),
+        stored_objects(access, resources),
         _uses(access, running),
     )
     return Facts(
@@ -74,7 +74,7 @@ async def _arguments(talos: Talos, component: Component) -> Arguments:
     return of_command(spec.get("args") or ()) | Arguments(gates=frozenset(gates))
 
 
-async def _stored(access: KubeAccess, resources: list[Resource]) -> dict[Resource, int]:
+async def stored_objects(access: KubeAccess, resources: list[Resource]) -> dict[Resource, int]:
     """How many objects are read in a version that is not served any more."""
     found = {}
     async with access.open() as kube:

@@ -31,7 +31,7 @@ async def rendered(
             files = await talos.resources.list(*_MANIFESTS)
         objects = [obj for file in sorted(files, key=lambda f: f.id) for obj in file.spec or ()]
         image = _image_of_proxy(objects)
-        if image and image != proxy:
+        if image and proxy and image != proxy:
             return NotYet(f"the manifest of kube-proxy still names {image}")
         return Ready(objects)
 
