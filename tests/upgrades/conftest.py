@@ -32,11 +32,17 @@ class Upgrading:
     def __init__(self, cluster: Rolling) -> None:
         self.cluster = cluster
 
-    def want(self, talos: str) -> None:
+    def want(self, talos: str, kubernetes: str = "") -> None:
+        """Without `kubernetes`: the version that is wanted already."""
         file = self.cluster.lab.root / "cluster.yaml"
+        given = {
+            "talos_version": talos,
+            **({"kubernetes_version": kubernetes} if kubernetes else {}),
+        }
         lines = file.read_text(encoding="utf-8").splitlines()
-        lines = [line for line in lines if not line.startswith("talos_version:")]
-        file.write_text("\n".join([*lines, f"talos_version: {talos}"]) + "\n", encoding="utf-8")
+        kept = [line for line in lines if line.partition(":")[0] not in given]
+        kept += [f"{key}: {version}" for key, version in given.items()]
+        file.write_text("\n".join(kept) + "\n", encoding="utf-8")
 
     def extensions(self, node: str, *names: str) -> None:
         """Another schematic for this node alone."""

@@ -15,6 +15,7 @@ from talops.lab.talos.machine.faults import Faults
 from talops.pipeline.result import RunStatus
 from talops.rolls.marks import is_cordoned, mark_of
 from talops.rolls.turn import Step
+from talops.upgrades.nvidia import leftovers
 
 if TYPE_CHECKING:
     import contextlib
@@ -35,6 +36,7 @@ async def test_every_fault_stops_and_the_next_run_goes_on(rolling: Start) -> Non
     async with rolling("cp-1", "w-1", "w-2") as cluster:
         it = Upgrading(cluster)
         assert (await it.up()).status is RunStatus.UNCHANGED
+        await _arguments_would_be_lost(it)
         it.want(NEW)
         await _an_image_is_missing(it)
         await _the_installer_fails(it)
@@ -43,6 +45,7 @@ async def test_every_fault_stops_and_the_next_run_goes_on(rolling: Start) -> Non
         await _the_rest(it)
         await _other_extensions(it)
         await _some_nodes_only(it)
+        await _nvidia_is_left_over(it)
         await _tuppr_decides(it)
 
 
@@ -55,6 +58,22 @@ def _told(result: RunResult) -> str:
     assert result.error
     assert result.error.hint
     return f"{result.error.what} {result.error.where} {result.error.hint}"
+
+
+async def _arguments_would_be_lost(it: Upgrading) -> None:
+    """Read off the config and the command line of the running kernel; nothing is pulled."""
+    file = it.cluster.lab.root / "cluster.yaml"
+    plain = file.read_text(encoding="utf-8")
+    install = "{grubUseUKICmdline: false, extraKernelArgs: [nomodeset]}"
+    file.write_text(f"{plain}patches: [{{machine: {{install: {install}}}}}]\n", encoding="utf-8")
+    assert (await it.cluster.lab.run("apply-config")).error is None
+    it.want(NEW)
+    told = _told(await it.up())
+    assert "it would boot without these kernel arguments: nomodeset" in told
+    assert "w-2" in told
+    assert "schematic" in told
+    file.write_text(plain, encoding="utf-8")
+    assert (await it.cluster.lab.run("apply-config")).error is None
 
 
 async def _an_image_is_missing(it: Upgrading) -> None:
@@ -144,6 +163,20 @@ async def _some_nodes_only(it: Upgrading) -> None:
     it.extensions("w-1", "siderolabs/btrfs")
     elsewhere = await it.up(nodes=re.compile("w-2|cp-1"))
     assert elsewhere.status is RunStatus.UNCHANGED, elsewhere.error
+
+
+async def _nvidia_is_left_over(it: Upgrading) -> None:
+    """What the older way of GPUs needed is found, with the command that deletes it."""
+    access = it.cluster.roller().kube
+    assert await leftovers(access, ["gpu-1"]) == []
+    async with it.cluster.kube() as kube:
+        meta = {"name": "nvidia"}
+        version, kind = "node.k8s.io/v1", "RuntimeClass"
+        runtime = {"apiVersion": version, "kind": kind, "metadata": meta, "handler": "nvidia"}
+        await kube.apply(runtime)
+    (found,) = await leftovers(access, ["gpu-1"])
+    assert found.refuses
+    assert "kubectl delete runtimeclass nvidia" in found.hint
 
 
 async def _tuppr_decides(it: Upgrading) -> None:
