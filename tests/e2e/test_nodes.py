@@ -137,6 +137,8 @@ async def test_nodes_that_resist(make_lab: MakeLab) -> None:
         await does(lab, "up", "--yes")
         cluster = await carried(lab, 3)
         await _is_blocked(lab, cluster)
+        await _gets_another_address(lab)
+        await _comes_back(lab)
         await _are_dead(lab)
 
 
@@ -166,6 +168,29 @@ async def _is_blocked(lab: Lab, cluster: Cluster) -> None:
     assert probe.report.restarts == {name: 1}
     assert await cordoned(lab) == {other}, "it was cordoned before"
     await cluster.cordon(other, on=False)
+
+
+async def _gets_another_address(lab: Lab) -> None:
+    """A worker restarts through the roll, and answers at its new address."""
+    file = lab.root / "nodes.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace(".22\n", ".42\n"), encoding="utf-8")
+    async with watched(lab) as probe:
+        done = await does(lab, "up", "--yes")
+    probe.report.require()
+    assert probe.report.restarts.keys() == {"e2e-w-2"}
+    assert "draining e2e-w-2: done" in done.everything
+    assert "nothing to change" in (await does(lab, "up", "--yes")).everything
+
+
+async def _comes_back(lab: Lab) -> None:
+    """A control plane whose VM was destroyed by hand is created again and votes."""
+    await lab.proxmox("POST", "nodes/pve/qemu/112/status/stop")
+    await until(partial(_is_off, lab, 112), 30.0)
+    await lab.proxmox("DELETE", "nodes/pve/qemu/112")
+    await does(lab, "up", "--yes")
+    assert await members(lab) == {f"e2e-cp-{number}" for number in (1, 2, 3)}
+    assert "nothing to change" in (await does(lab, "up", "--yes")).everything
 
 
 async def _are_dead(lab: Lab) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.nodeplan.test_order import cluster, healthy, machine
 
-from talops.nodeplan.inplace import refused_in_place
+from talops.nodeplan.inplace import refused_in_place, refused_now
 from talops.nodeplan.steps import Reason
 
 if TYPE_CHECKING:
@@ -107,6 +107,15 @@ def test_what_up_refuses(after: list[Machine], reason: Reason, what: str, safe: 
 def test_what_up_does(after: list[Machine]) -> None:
     """No other command is needed."""
     assert refused_in_place(NODES, after, healthy(NODES)) == ()
+
+
+def test_no_removal_while_another_member_is_lost() -> None:
+    """The hint is not to remove the next one: three such runs cost etcd its majority."""
+    world = healthy(NODES, ("cp-2",))
+    (found,) = refused_now(NODES, without("cp-3"), world, removing=True)
+    assert found.reason is Reason.SICK
+    assert found.safe == "repair etcd first: talops talos etcd status"
+    assert refused_now(NODES, NODES, world, removing=False) == ()
 
 
 def test_the_last_control_plane() -> None:

@@ -26,7 +26,8 @@ class Leavers:
 
     async def of(self, standing: Standing) -> tuple[Known, ...]:
         """Those with a VM in our state, members of etcd, recorded ones, and what a roll began."""
-        strangers = standing.strangers(self._site.cluster)
+        chosen = self._site.nodes
+        strangers = [k for k in standing.strangers(self._site.cluster) if chosen.search(k.name)]
         if not strangers:
             return ()
         enrolled = EnrolmentRecord(self._site.root)

@@ -42,16 +42,18 @@ class VmRemoval:
         return frozenset(name for address in listed if (name := module_key(address)))
 
     async def destroy(self, name: str) -> None:
-        """The VM and its disks; nothing happens if the state does not list it."""
+        """The VM and its disks, if the state lists them."""
         async with self._turn:
-            if name not in await self.names():
-                return
-            module, engine = f'module.node["{name}"]', await self._engine()
-            with fleeting(self._saved) as saved:
-                if await engine.plan(saved, destroy=True, targets=[module]):
-                    with copies_around(self._site.root, self._site.cluster):
-                        await self._applier(engine, name, module).apply(saved)
+            engine = await self._engine()
+            if name in await self.names():
+                await self._destroy(engine, name, f'module.node["{name}"]')
             await self._settle(engine)
+
+    async def _destroy(self, engine: Engine, name: str, module: str) -> None:
+        with fleeting(self._saved) as saved:
+            if await engine.plan(saved, destroy=True, targets=[module]):
+                with copies_around(self._site.root, self._site.cluster):
+                    await self._applier(engine, name, module).apply(saved)
 
     async def _settle(self, engine: Engine) -> None:
         """A plan with targets leaves outputs as they were."""

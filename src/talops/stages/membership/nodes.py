@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from talops.approval import Impact
 from talops.errors import ConflictError, NotReadyError, TalopsError, UnreachableError
+from talops.kube import kubeconfig_file
 from talops.nodeplan.inplace import refused_now
 from talops.nodeplan.machine import Machine
 from talops.pipeline.stage import Change, Stage
@@ -17,6 +18,7 @@ from talops.rolls.refused import refused
 from talops.rolls.removal.leaving import Leaving
 from talops.rolls.removal.owned import Leavers, unnamed
 from talops.rolls.standing import look_at_cluster
+from talops.site.founding.record import any_founding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +65,7 @@ class Nodes(Stage[Facts, MemberChange]):
 
     async def observe(self) -> Facts:
         """Stages that depend on an answer report a cluster that does not answer."""
-        if await self._site.secrets.read() is None:
+        if not self._began() or await self._site.secrets.read() is None:
             return Facts()
         fleet = await self._site.secrets.fleet()
         try:
@@ -71,6 +73,12 @@ class Nodes(Stage[Facts, MemberChange]):
         except (UnreachableError, NotReadyError):
             return Facts()
         return Facts(found, await self._leavers.of(found))
+
+    def _began(self) -> bool:
+        """Before the first bootstrap no machine answers, and asking all of them takes time."""
+        site = self._site
+        known = kubeconfig_file.entry(site.kubeconfig, site.cluster.name)
+        return known is not None or any_founding(site.root)
 
     def plan(self, facts: Facts) -> list[MemberChange]:
         if facts.standing is None or not facts.standing.nodes:

@@ -1,0 +1,155 @@
+"""Who has to leave, in which order, and when nothing may leave: facts in, changes out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from talops.approval import Impact
+from talops.errors import ConflictError
+from talops.rolls.machines import judge_nodes
+from talops.rolls.options import RollOptions
+from talops.rolls.order import Width
+from talops.rolls.removal.removable import Removable
+from talops.rolls.rolling import Rolling
+from talops.rolls.standing import Known
+from talops.site.site import Site
+from talops.stages.membership import leave, remove
+from talops.tofu.judge import Cause, Judged
+from talops.tofu.plan import VM, Plan
+from talops.tofu.rules import Effect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.examples import Example
+
+PLANE = Known("cp-9", controller=True, address="10.0.0.9", uid="1")
+WORKERS = tuple(
+    Known(f"w-{n}", controller=False, address=f"10.0.1.{n}", uid="2") for n in (7, 8, 9)
+)
+NOTHING: Any = None
+
+
+@pytest.fixture
+def site(example: Example, tmp_path: Path) -> Site:
+    cluster = replace(example("ha"), proxmox=None)
+    return Site(cluster, tmp_path, {}, {}, NOTHING, tmp_path, tmp_path)
+
+
+def removing(site: Site, *names: str, asks: bool = False) -> remove.Remove:
+    rolling = Rolling(site, RollOptions(max_unavailable=Width(2)))
+    return remove.Remove(site, NOTHING, rolling, Removable(frozenset(names), asks))
+
+
+def test_control_planes_leave_one_by_one_before_workers(site: Site) -> None:
+    """Workers as many at a time as a roll allows."""
+    stage = removing(site, asks=True)
+    changes = stage.plan(remove.Facts((PLANE, *WORKERS)))
+    assert str(changes[0]) == "remove cp-9 (drain, leave etcd, wipe)"
+    assert {change.impact for change in changes} == {Impact.DESTROYS}
+    found = stage.batches(changes, 10)
+    assert [([c.target for c in b.changes], b.width) for b in found] == [
+        (["cp-9"], 1),
+        (["w-7", "w-8", "w-9"], 2),
+    ]
+    assert stage.batches([], 10) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "asks", "hint"),
+    [
+        (("w-7", "w-8", "w-9"), False, None),
+        ((), True, None),
+        (("w-7",), False, "to remove: --allow-destroy w-8 --allow-destroy w-9"),
+    ],
+    ids=["named", "asked", "two are not named"],
+)
+def test_who_allows_a_removal(
+    site: Site, names: tuple[str, ...], asks: bool, hint: str | None
+) -> None:
+    """An option for each node, or the user who sees the plan."""
+    changes = removing(site, *names, asks=asks).plan(remove.Facts(WORKERS))
+    refused = changes[0].refusal()
+    assert (refused.hint if refused else None) == hint
+
+
+def leaving(site: Site, *, protected: bool = False) -> leave.Leave:
+    node = replace(site.cluster.nodes[0], protected=protected)
+    return leave.Leave(site, node, NOTHING, Rolling(site))
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted"),
+    [
+        (leave.Facts(PLANE), ["drain, leave etcd, wipe, then join again"]),
+        (
+            leave.Facts(WORKERS[0], has_vm=True),
+            ["drain, wipe, destroy VM and disks, then join again"],
+        ),
+        (leave.Facts(PLANE, begun="1"), ["drain, leave etcd, wipe, then join again"]),
+        (leave.Facts(PLANE, begun="0"), []),
+        (leave.Facts(None, begun="1", has_vm=True), []),
+        (leave.Facts(None, has_vm=True), ["destroy its VM; the cluster does not have it"]),
+        (leave.Facts(None), []),
+    ],
+    ids=["new", "a worker", "interrupted", "joined again", "has left", "never joined", "nothing"],
+)  # fmt: skip
+def test_a_replacement_takes_place_once(site: Site, facts: leave.Facts, wanted: list[str]) -> None:
+    """What an interrupted run has done is not done again."""
+    assert [change.detail for change in leaving(site).plan(facts)] == wanted
+
+
+def test_what_is_not_replaced(site: Site) -> None:
+    """A protected node, and one that etcd needs."""
+    with pytest.raises(ConflictError, match="protected in the inventory"):
+        leaving(site, protected=True).plan(leave.Facts(PLANE))
+    facts = leave.Facts(PLANE, objection="cp-9 is the only etcd member")
+    with pytest.raises(
+        ConflictError, match=r"refused to replace .* the only etcd member"
+    ) as refused:
+        leaving(site).plan(facts)
+    assert refused.value.hint
+    assert "talops recover" in refused.value.hint
+
+
+def judged(effect: Effect, **more: Any) -> Judged:
+    cause = Cause("disk.scsi0.size", effect, 40, 20)
+    return Judged("vm.w-1", "w-1", VM, "worker", effect, (cause,), node="w-1", **more)
+
+
+@pytest.mark.parametrize(
+    ("change", "held", "refused"),
+    [
+        (judged(Effect.RESTARTS), False, False),
+        (judged(Effect.DESTROYS), True, False),
+        (judged(Effect.REPLACES), False, True),
+        (judged(Effect.REMOVES_DISK), False, True),
+        (judged(Effect.DISCONNECTS), False, True),
+        (judged(Effect.REMOVES_DISK, foreign=("scsi1",)), False, False),
+        (judged(Effect.REPLACES, tainted=True), False, False),
+    ],
+    ids=["restart", "gone", "replace", "disk", "MAC", "disk of another", "unfinished"],
+)
+async def test_what_a_plan_may_do_to_a_node_in_service(
+    change: Judged, held: bool, refused: bool
+) -> None:
+    """Its VM is destroyed by `remove`, and replaced by `talops replace` only."""
+
+    async def serving() -> frozenset[str]:
+        return frozenset({"w-1"})
+
+    async def nothing() -> frozenset[str]:
+        return frozenset()
+
+    plan = Plan((), outputs_change=False, errored=False)
+    found = await judge_nodes(plan, [change], serving)
+    assert found.held == (frozenset({"w-1"}) if held else frozenset())
+    assert bool(found.refused) is refused
+    if found.refused:
+        assert found.refused.hint == "one after the other: talops replace w-1"
+    other = await judge_nodes(plan, [change], nothing)
+    assert not other.held
+    assert other.refused is None
