@@ -9,7 +9,7 @@ from talops.errors import ConflictError
 from talops.machineconfig.generate import MachineConfig
 from talops.machineconfig.origins import origins
 from talops.reconfigure.trial import Trial, TrialError, config_to_try
-from talops.site.config_differences import documents_of, same
+from talops.site.config_differences import documents_of, pending, same
 from talops.site.fleet import Configured, Unreachable, named
 from talops.talos.calls.machine import ApplyMode
 from talops.talos.errors import OutcomeUnknownError
@@ -71,15 +71,18 @@ class ConfigUpdates:
         """The config that the node had before; empty if nothing of the change could be tried."""
         fleet, wanted = await self._configs.fleet(), _config_of(node, change)
         trial = Trial(fleet, node, self._site.limits, self._report, proof)
-        state = await fleet.look(node)
-        if not isinstance(state, Configured):
-            raise ConflictError(
-                f"{node.name} does not answer any more, so its new config cannot be tried",
-                where=str(node.address),
-                hint="talops up",
-            )
-        if same(state.config, wanted) and await trial.confirm(wanted):
-            return state.config  # an interrupted run began this trial
+        state = await self._running(node)
+        if same(state.config, wanted):  # an interrupted run began this trial
+            if await trial.confirm(wanted):
+                return state.config
+            state = await self._running(node)
+            if pending(state):
+                raise TrialError(
+                    f"{node.name} runs a config that it has not stored, and does not work with it",
+                    where=str(node.address),
+                    hint=f"talops talos reboot --nodes {node.address}: it starts with its stored "
+                    "config; then: talops up",
+                )
         async with fleet.talos(node) as talos:
             tag = (await talos.version()).tag
         tried = config_to_try(state.config, wanted, tag)
@@ -90,6 +93,16 @@ class ConfigUpdates:
         except TrialError as error:
             await self._explain(node, change, error)
         return state.config
+
+    async def _running(self, node: Node) -> Configured:
+        state = await (await self._configs.fleet()).look(node)
+        if isinstance(state, Configured):
+            return state
+        raise ConflictError(
+            f"{node.name} does not answer any more, so its new config cannot be tried",
+            where=str(node.address),
+            hint="talops up",
+        )
 
     async def _explain(self, node: Node, change: ConfigChange, error: TrialError) -> NoReturn:
         root = self._site.root
