@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,8 @@ from tests.lab.talos.harness import until
 from talops.talos.wire.machine_pb2 import ApplyConfigurationRequest, RebootRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.lab.talos.harness import Lab
 
     from talops.lab.talos.machine.node import Node
@@ -126,16 +129,23 @@ def _on_trial(node: Node) -> bool:
     return node.rollback is not None
 
 
+async def _running(lab: Lab, version: str) -> Callable[..., bytes]:
+    """Start a control plane of this version; returns how its configs are made."""
+    install = {"disk": "/dev/sda", "image": f"ghcr.io/siderolabs/installer:{version}"}
+    await lab.start("cp-1", version=version)
+    await lab.configure("cp-1", install=install)
+    await lab.up("cp-1")
+    assert lab.node("cp-1").version == version
+    return partial(lab.files.config, "controlplane", "cp-1", install=install)
+
+
 @pytest.mark.parametrize("version", ["v1.12.11", "v1.13.9", "v1.14.0"])
 async def test_every_other_apply_ends_the_timer(lab: Lab, version: str) -> None:
     """ApplyConfiguration calls CancelConfigRollbackTimeout for every mode but TRY, before it reads
     the config: line 205 of v1alpha1_server.go in 1.12.11 and 1.13.9, line 204 in 1.14.0-rc.1.
     """
-    await lab.start("cp-1", version=version)
-    await lab.configure("cp-1")
-    await lab.up("cp-1")
-    node, mode = lab.node("cp-1"), ApplyConfigurationRequest
-    same = lab.files.config("controlplane", "cp-1")
+    config = await _running(lab, version)
+    node, mode, same = lab.node("cp-1"), ApplyConfigurationRequest, config()
     await _try(lab, {"a": "b"}, 60)
     assert _on_trial(node)
     await apply(lab, "cp-1", same, mode=mode.TRY, dry_run=True)
@@ -147,6 +157,25 @@ async def test_every_other_apply_ends_the_timer(lab: Lab, version: str) -> None:
     assert not _on_trial(node)
     assert node.config is not None
     assert node.config.labels == {"a": "b"}
+
+
+@pytest.mark.parametrize("version", ["v1.12.11", "v1.13.9", "v1.14.0"])
+async def test_a_trial_of_what_needs_a_reboot(lab: Lab, version: str) -> None:
+    """Up to 1.13, TRY falls through to the check of NO_REBOOT (CanApplyImmediate); 1.14 has no
+    such check (v1alpha1_server.go of 1.12.11, 1.13.9 and 1.14.0-rc.1).
+    """
+    config = await _running(lab, version)
+    harder = config(files=[{"path": "/var/x"}])
+    request = ApplyConfigurationRequest(data=harder, mode=ApplyConfigurationRequest.TRY)
+    if version == "v1.14.0":
+        reply = await lab.api("cp-1").ApplyConfiguration(request)
+        assert reply.messages[0].mode == ApplyConfigurationRequest.TRY
+        assert _on_trial(lab.node("cp-1"))
+    else:
+        status, text = await refusal(lab.api("cp-1").ApplyConfiguration(request))
+        assert status is Status.INVALID_ARGUMENT
+        assert text.startswith("this config change can't be applied in immediate mode")
+        assert not _on_trial(lab.node("cp-1"))
 
 
 async def test_a_second_trial_returns_to_the_first(lab: Lab) -> None:
