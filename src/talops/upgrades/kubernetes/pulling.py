@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
 from talops.machineconfig.kubernetes_images import STATIC_PODS, Component
+from talops.plural import count
 from talops.talos.calls.upgrade import Dialect, dialect_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ async def pull_everywhere(
                 return error
             return None
 
-    report.log(f"pulling the images of Kubernetes {targets.version} on {len(nodes)} nodes")
+    where = count(len(nodes), "node")
+    report.log(f"pulling the images of Kubernetes {targets.version} on {where}")
     outcomes = await asyncio.gather(*(one(seen) for seen in nodes))
     failed = [(s.node.name, e) for s, e in zip(nodes, outcomes, strict=True) if e is not None]
     if failed:

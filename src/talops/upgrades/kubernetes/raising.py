@@ -14,6 +14,7 @@ from talops.machineconfig.kubernetes_images import Component, images, read, vers
 from talops.site.config_differences import pending
 from talops.site.fleet import Configured
 from talops.talos.calls.machine import ApplyMode
+from talops.talos.errors import NotFoundError
 from talops.talos.kinds import SERVICES
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from talops.rolls.kube_access import KubeAccess
     from talops.site.fleet import Fleet
     from talops.site.site import Site
-    from talops.talos.resources import ResourceCalls
+    from talops.talos.resources import Resource, ResourceCalls
     from talops.upgrades.kubernetes.running import NodeRunning
 
 # As Talos' pkg/cluster/kubernetes (talos_managed.go, kubelet.go) watches them.
@@ -101,8 +102,8 @@ class Raising:
 
         async def probe() -> Ready[None] | NotYet:
             async with self._fleet.talos(seen.node) as talos:
-                config = await talos.resources.get(*_CONFIGS[component], component)
-            if config.spec.get("image") != image:
+                config = await _configured(talos.resources, component)
+            if config is None or config.spec.get("image") != image:
                 return NotYet(f"Talos has not read the new image of {component} yet")
             pod = await self._pod(seen, component)
             reason = _unfinished(pod, config.version)
@@ -212,11 +213,19 @@ def _waiting(pod: Object) -> str:
     return ""
 
 
+async def _configured(resources: ResourceCalls, component: Component) -> Resource | None:
+    """None while Talos renders it: each change may remove it for a moment."""
+    try:
+        return await resources.get(*_CONFIGS[component], component)
+    except NotFoundError:
+        return None
+
+
 async def _service(resources: ResourceCalls, image: str = "") -> str:
     """Why the kubelet does not run as it should; with this image, if one is given."""
     if image:
-        spec = (await resources.get(*_CONFIGS[Component.KUBELET], Component.KUBELET)).spec
-        if spec.get("image") != image:
+        config = await _configured(resources, Component.KUBELET)
+        if config is None or config.spec.get("image") != image:
             return "Talos has not read the new image of the kubelet yet"
     service = await resources.find(SERVICES, "kubelet")
     if service is None or not service.running:
