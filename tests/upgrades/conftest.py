@@ -12,18 +12,31 @@ from talops.pipeline.runner import Options, run_stages
 from talops.pipeline.stage import Reporter
 from talops.rolls.options import DEFAULT
 from talops.rolls.rolling import Rolling as Shared
+from talops.site.secrets_file import SecretsFile
 from talops.site.site import Limits
+from talops.stages.membership.return_nodes import ReturnNodes
 from talops.stages.upgrade import Upgrade
 
 if TYPE_CHECKING:
     from tests.rolls.conftest import Rolling
 
+    from talops.events import Emit
     from talops.lab.talos.machine.faults import Faults
     from talops.pipeline.result import RunResult
+    from talops.pipeline.stage import AnyStage
     from talops.rolls.options import RollOptions
+    from talops.site.site import Site
 
 # A busy machine is not a reason to give up: only faults are.
 PATIENT = Limits(boot=180.0, install=180.0, etcd=180.0, kubernetes=180.0, interval=0.1)
+
+
+def stages_of(site: Site, emit: Emit, options: RollOptions = DEFAULT) -> list[AnyStage]:
+    secrets, shared = SecretsFile(site, lambda *_: None), Shared(site, options)
+    return [
+        Upgrade(site, secrets, Reporter("upgrade", emit), shared),
+        ReturnNodes(site, secrets, Reporter("return", emit), shared),
+    ]
 
 
 class Upgrading:
@@ -54,14 +67,12 @@ class Upgrading:
     async def up(
         self, limits: Limits = PATIENT, options: RollOptions = DEFAULT, **more: Any
     ) -> RunResult:
-        """The stage alone, as `up` runs it."""
+        """The stages that upgrade and return nodes, as `up` runs them."""
         site = replace(self.cluster.site, limits=limits, **more)
         emit = self.cluster.events.append
         self.cluster.events.clear()
-        stage = Upgrade(
-            site, self.cluster.secrets(site), Reporter("upgrade", emit), Shared(site, options)
-        )
-        return await run_stages([stage], emit=emit, options=Options(max_parallel=10))
+        stages = stages_of(site, emit, options)
+        return await run_stages(stages, emit=emit, options=Options(max_parallel=10))
 
     def fault(self, name: str, faults: Faults | None = None) -> None:
         """Without faults: those of this node end."""

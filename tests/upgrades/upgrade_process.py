@@ -1,4 +1,4 @@
-"""The stage `upgrade` in a process of its own, which tests kill: `python -m … ROOT`."""
+"""What `up` does to versions, in a process of its own, which tests kill: `python -m … ROOT`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.upgrades.conftest import PATIENT
+from tests.upgrades.conftest import PATIENT, stages_of
 
 from talops.events import Event, PartProgress
 from talops.inventory.load import load
 from talops.pipeline.runner import run_stages
-from talops.pipeline.stage import Reporter
-from talops.rolls.rolling import Rolling
-from talops.site.secrets_file import SecretsFile
 from talops.site.site import Site
-from talops.stages.upgrade import Upgrade
 
 
 def tell(event: Event) -> None:
@@ -30,9 +26,7 @@ def tell(event: Event) -> None:
 async def upgrade(root: Path) -> None:
     nothing: Any = None
     site = Site(load(root).require(), root, {}, {}, nothing, root, root / "kubeconfig", PATIENT)
-    secrets = SecretsFile(site, lambda *_: None)
-    stage = Upgrade(site, secrets, Reporter("upgrade", tell), Rolling(site))
-    result = await run_stages([stage], emit=tell)
+    result = await run_stages(stages_of(site, tell), emit=tell)
     if result.error:
         raise result.error
 
