@@ -28,7 +28,8 @@ async def watched(run: OpenLayers, order: Order, emit: Emit, note: Callable[[str
     from talops.site.etcd_guard import guard_of
     from talops.site.health import wait_healthy
 
-    site = await open_site(closed_site(run.root, run.environment), emit)
+    opened = await open_site(closed_site(run.root, run.environment), emit)
+    site = replace(opened, fence=run.fence)
 
     async def healthy(batch: Batch) -> None:
         nodes = [node for node in cluster.nodes if node.name in {*batch.names, *batch.nodes}]
@@ -43,10 +44,11 @@ async def watched(run: OpenLayers, order: Order, emit: Emit, note: Callable[[str
         )
 
     allowed = order.policy.allow_unhealthy_etcd
-    rolling = Rolling(site, RollOptions(allow_unhealthy_etcd=allowed))
+    # A layer that is applied by hand is not bound to windows; a pause is obeyed.
+    rolling = Rolling(site, RollOptions(now=True, allow_unhealthy_etcd=allowed))
     return replace(
         order,
         healthy=healthy,
         guard=guard_of(site, site.secrets, order.policy),
-        roll=VmRoll(rolling, healthy, Reporter("infra", emit)),
+        roll=VmRoll(rolling, healthy, Reporter("infra", run.emit)),
     )

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from talops.events import Note
+from talops.events import Note, PartProgress
 from talops.tofu.events import (
     DOING,
     BatchStarted,
@@ -144,6 +144,8 @@ def lines(event: Event) -> list[str]:  # noqa: C901, PLR0911, PLR0912  (one answ
             return [f"  {severity}: {summary}{place}", *_indented(detail)]
         case PlanJudged(_, changes):
             return [f"  {c['effect']:<14} {c['name']}: {because(c)}" for c in changes]
+        case PartProgress(_, part, doing, "start"):
+            return [f"  {doing} {part} …"]
         case BatchStarted(layer, number, total, names, reason):
             return [f"{layer}: step {number} of {total}: {', '.join(names)} ({reason})"]
         case Interrupted(layer):
