@@ -57,7 +57,7 @@ class Screen(io.StringIO):
 
 
 def test_names_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal of 80 columns no option, value or default is cut off."""
+    """A terminal of 80 columns shows each option, value and default in full."""
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     monkeypatch.setattr(sys, "stdout", Screen())
     commands = leaves("talops", build(list(COMMANDS)))

@@ -107,7 +107,7 @@ async def test_a_node_that_was_not_ready_before() -> None:
 
 
 async def test_a_node_that_is_not_ready_any_more() -> None:
-    """Named with its reason; an API that does not answer any more is no proof."""
+    """Named with its reason; an API that does not answer any more proves nothing."""
     kube = FakeKube("10:00", "10:10")
     found = await proof(kube)
     kube.ready = False
@@ -131,7 +131,7 @@ def test_what_can_be_tried(case: dict[str, Any]) -> None:
 
 
 class Closing(Gate):
-    """A gate that is open or closed as the test wants it."""
+    """A gate that is open or closed as the test needs it."""
 
     def __init__(self, name: str, reason: str = "") -> None:
         self.name = name

@@ -46,7 +46,7 @@ async def test_without_one_of_them_nothing_happens() -> None:
 
 
 async def test_the_error_is_raised_once() -> None:
-    """The others only learn that the action was under way: they may be down."""
+    """The others only learn that the action had begun: they may be down."""
     meeting = Meeting(2, Action(TalopsError("no space left on device")))
     outcomes = await asyncio.gather(meeting.arrive(), meeting.arrive(), return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {TalopsError, LeftError}
