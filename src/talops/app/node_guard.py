@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 
 
 async def require_etcd(
-    node: Talos, allowed: Collection[str] = (), *, for_good: bool = False
+    node: Talos, allowed: Collection[str] = (), *, for_good: bool = False, leaves: bool = False
 ) -> None:
-    """Raise if etcd does not survive without this node; a worker passes."""
+    """Raise if etcd does not survive without this node; a worker passes. `leaves`: etcd does not
+    count it any more.
+    """
     from talops.talos.errors import PreconditionError
-    from talops.talos.membership import objection_to_stop
+    from talops.talos.membership import objection_to_leave, objection_to_stop
 
     if name_of(node) in allowed:
         return
-    found = await _survey(node)
+    found = await _survey(node, only_restart=not (for_good or leaves))
     if found is None:
         return
     name, etcd = found
@@ -34,7 +36,7 @@ async def require_etcd(
         return
     if for_good:  # an unhealthy member may have the only remaining data
         etcd = replace(etcd, troubled={})
-    if reason := objection_to_stop(name, etcd):
+    if reason := (objection_to_leave if leaves else objection_to_stop)(name, etcd):
         raise PreconditionError(
             f"refused to stop {name}: {reason}",
             where=name_of(node),
@@ -57,7 +59,7 @@ def refuse_protected(directory: Path, nodes: Collection[str]) -> None:
     require_unprotected([n for n in cluster.nodes if named & {n.name, str(n.address)}], "wipe")
 
 
-async def _survey(node: Talos) -> tuple[str, Etcd] | None:
+async def _survey(node: Talos, *, only_restart: bool) -> tuple[str, Etcd] | None:
     """The host name of this member, and what all members report; None if etcd does not run here,
     so that nothing is lost when the node stops.
     """
@@ -70,7 +72,7 @@ async def _survey(node: Talos) -> tuple[str, Etcd] | None:
         own = (await node.etcd.status()).member_id
         members = await node.etcd.members(local=True)
     except TalopsError as error:
-        if etcd.healthy:
+        if etcd.healthy or not only_restart:  # its data may be the only that remains
             raise _unread(node, error) from error
         return None  # its etcd does not serve: a restart takes nothing away
     addresses = {member_name(m): at for m in members if (at := member_address(m))}
@@ -80,11 +82,11 @@ async def _survey(node: Talos) -> tuple[str, Etcd] | None:
 
 
 def _unread(node: Talos, error: TalopsError) -> TalopsError:
-    """A healthy member that cannot be asked may be one that etcd needs."""
+    """A member that cannot be asked may be one that etcd needs."""
     from talops.talos.errors import PreconditionError
 
     return PreconditionError(
-        f"refused to stop {name_of(node)}: its etcd is healthy, but cannot be asked: {error.what}",
+        f"refused to stop {name_of(node)}: its etcd cannot be asked: {error.what}",
         where=name_of(node),
         hint="run the same command again; or name the control plane: --allow-unhealthy-etcd "
         f"{name_of(node)}",

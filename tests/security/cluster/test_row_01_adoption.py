@@ -1,4 +1,4 @@
-"""Another user's VM with a VMID or a name of ours: never adopted, never destroyed."""
+"""Another user's VM with a VMID or a name of ours: never adopted, never destroyed (row 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine config holds the root keys of the cluster: only the node itself ever gets it."""
+"""A machine config holds the root keys of the cluster: only the node itself gets it (row 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine is known by: UUIDs in their byte orders, MACs, and the VM of a node."""
+"""What a machine is known by: UUIDs in their byte orders, MACs, and the VM of a node (row 2)."""
 
 from __future__ import annotations
 

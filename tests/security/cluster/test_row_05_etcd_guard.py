@@ -1,4 +1,4 @@
-"""A cluster whose etcd has lost a member: nothing stops another control plane by accident."""
+"""With a lost etcd member, no other control plane is stopped by accident (row 5)."""
 
 from __future__ import annotations
 
@@ -269,7 +269,8 @@ async def test_a_config_that_reboots_while_a_member_is_lost(
 
 def three_members(node: FakeNode, lost: str) -> None:
     """A node that is the first of three members and forwards calls to the others."""
-    services = [pb.ServiceInfo(id="etcd", state="Running")]
+    health = pb.ServiceHealth(healthy=True)
+    services = [pb.ServiceInfo(id="etcd", state="Running", health=health)]
     node.on("ServiceList", pb.ServiceListResponse(messages=[pb.ServiceList(services=services)]))
     members = [
         pb.EtcdMember(id=i, hostname=f"cp-{i}", client_urls=[f"https://10.0.0.{i}:2379"])

@@ -1,4 +1,4 @@
-"""A state server off loopback never uses plain HTTP by accident."""
+"""A state server off loopback never uses plain HTTP by accident (row 9)."""
 
 from __future__ import annotations
 

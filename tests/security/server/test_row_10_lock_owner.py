@@ -1,4 +1,4 @@
-"""A lock belongs to the user who took it: its id, which every refusal shows, opens nothing."""
+"""A lock belongs to its user: its id, which each refusal shows, opens nothing (row 10)."""
 
 from __future__ import annotations
 

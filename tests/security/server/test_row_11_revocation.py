@@ -1,4 +1,4 @@
-"""Who was removed is out, also when the file that says so is broken, gone or open to others."""
+"""Removed users are out, also if the file is broken, gone or open to others (row 11)."""
 
 from __future__ import annotations
 

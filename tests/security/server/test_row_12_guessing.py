@@ -1,4 +1,4 @@
-"""Strangers who guess passwords delay and lock out only themselves."""
+"""Strangers who guess passwords delay and lock out only themselves (row 12)."""
 
 from __future__ import annotations
 

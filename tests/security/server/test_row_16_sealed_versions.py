@@ -1,4 +1,4 @@
-"""With a key, the store can neither serve an old version as the newest one nor an invented one."""
+"""With a key, the store serves no old version as the newest, and no invented one (row 16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`recover` frees only locks of runs that have certainly ended; the same name proves nothing."""
+"""`recover` frees only locks of runs that have ended; a same name proves nothing (row 21)."""
 
 from __future__ import annotations
 

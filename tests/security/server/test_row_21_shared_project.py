@@ -1,4 +1,4 @@
-"""Two clusters in one project: each has its own state of layer 01."""
+"""Two clusters in one project: each has its own state of layer 01 (row 21)."""
 
 from __future__ import annotations
 

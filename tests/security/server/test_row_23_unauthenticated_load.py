@@ -1,4 +1,4 @@
-"""Clients without a login cost the server neither memory, nor its turn, nor its descriptors."""
+"""Clients without a login cost neither memory, nor its turn, nor its descriptors (row 23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small doors of the state server: certificates, web pages, and bad ids."""
+"""Small doors of the state server: certificates, web pages, and bad ids (row 25)."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from talops.checks.after.wire import APID, certificate
 from talops.errors import TalopsError
 from talops.pipeline.checks import failed, from_error, passed, skipped, unproven
 from talops.site.connections import errors_of, values_of
+from talops.site.etcd_guard import require_etcd
 from talops.talos.kinds import ADDRESSES
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -96,7 +97,9 @@ async def _move(connections: Connections, holders: list[str]) -> list[Finding]:
         return [unproven("the VIP was not moved: its holder is unknown")]
     before = holders[0]
     node = next(node for node in cluster.control_planes if node.name == before)
-    async with (await connections.fleet()).talos(node) as talos:
+    fleet = await connections.fleet()
+    await require_etcd(fleet, cluster.control_planes, node)
+    async with fleet.talos(node) as talos:
         boot = await talos.files.boot_id()
         await talos.machine.reboot()
 

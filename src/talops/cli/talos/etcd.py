@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from talops.cli.output import note
+from talops.cli.talos.guarding import AllowUnhealthyEtcd, require_etcd
 from talops.cli.talos.output import ask_all, emit, row
 from talops.cli.talos.session import Session, connected
 from talops.errors import TalopsError
@@ -134,11 +135,15 @@ async def forfeit(session: Session) -> None:
     emit(rows, ["node", "leader now"], session.output, errors)
 
 
-async def leave(session: Session) -> None:
+async def leave(session: Session, allow_unhealthy_etcd: AllowUnhealthyEtcd = None) -> None:
     """Remove nodes from etcd, one after the other; each wipes its data."""
+    from talops.app.node_guard import refuse_protected
+
     session.named_nodes()
+    refuse_protected(session.directory, session.nodes)
     async with session.open(control_planes=True) as nodes:
         for node in nodes:
+            await require_etcd(session, node, allow_unhealthy_etcd, leaves=True)
             await node.etcd.leave()
             note(f"{node.where}: left etcd")
 
@@ -148,8 +153,13 @@ async def remove(
     member: Annotated[str, typer.Argument(help="Id of the member, as shown by `etcd members`.")],
 ) -> None:
     """Remove a member whose node is permanently lost."""
+    from talops.app.node_guard import refuse_protected
+
+    wanted = _member_id(member)
     async with session.open(control_planes=True) as nodes:
-        await nodes[0].etcd.remove_member(_member_id(member))
+        names = [m.hostname for m in await nodes[0].etcd.members() if m.id == wanted]
+        refuse_protected(session.directory, names)
+        await nodes[0].etcd.remove_member(wanted)
     note(f"removed {member}")
 
 

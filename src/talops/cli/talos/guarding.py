@@ -25,8 +25,13 @@ AllowUnhealthyEtcd = Annotated[
 
 
 async def require_etcd(
-    session: Session, node: Talos, allowed: Sequence[str] | None, *, for_good: bool = False
+    session: Session,
+    node: Talos,
+    allowed: Sequence[str] | None,
+    *,
+    for_good: bool = False,
+    leaves: bool = False,
 ) -> None:
     """A node in maintenance mode is not a member."""
     if not session.insecure:
-        await node_guard.require_etcd(node, allowed or (), for_good=for_good)
+        await node_guard.require_etcd(node, allowed or (), for_good=for_good, leaves=leaves)

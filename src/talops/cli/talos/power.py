@@ -118,7 +118,10 @@ async def upgrade(
     stage: Annotated[
         bool, typer.Option("--stage", help="Before Talos 1.13: upgrade at the next boot.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Skip the etcd health check.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Skip the health check of etcd by the node itself.")
+    ] = False,
+    allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     wait: Wait = True,
     timeout: Timeout = 1800,  # noqa: ASYNC109  (a flag of the command)
 ) -> None:
@@ -126,8 +129,8 @@ async def upgrade(
     session.named_nodes()
     async with session.open() as nodes:
         for node in nodes:
-            if not force:
-                await require_etcd(session, node, ())
+            await require_etcd(session, node, allow_unhealthy_etcd)
+            if not force and not (allow_unhealthy_etcd or ()):
                 await _check_etcd(node)
             before = await node.files.boot_id()
             await _install(node, image, stage=stage, force=force)
