@@ -10,7 +10,9 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from talops.errors import TalopsError, UnreachableError
+from talops.errors import ConflictError, TalopsError, UnreachableError
+from talops.nodeplan.order import PAIR
+from talops.nodeplan.refusing import one_of_two
 from talops.pipeline.stage import Absent, Stage
 from talops.rolls.rolling import Rolling
 from talops.site.fleet import Configured, all_answer
@@ -83,6 +85,7 @@ class Upgrade(Stage[Facts, HopChange]):
         if hops:
             self._require(facts)
         changes = [self._change(hop, facts) for hop in hops]
+        self._require_majority(changes)
         # With --nodes, a hop may concern none of them.
         return [change for change in changes if change.items()]
 
@@ -193,6 +196,21 @@ class Upgrade(Stage[Facts, HopChange]):
                 f"Kubernetes cannot be upgraded yet; nothing was changed:\n  {listed}",
                 where="kubernetes_version",
                 hint="change what is listed, then: talops up",
+            )
+
+    def _require_majority(self, changes: Sequence[HopChange]) -> None:
+        """One of two members cannot restart without an interruption of the API."""
+        planes = {node.name for node in self._site.cluster.control_planes}
+        stopping = {item.node for change in changes for item in change.items()} & planes
+        stopping -= self._rolling.options.allow_unhealthy_etcd
+        if len(planes) == PAIR and stopping:
+            name = min(stopping)
+            found = one_of_two(name)
+            raise ConflictError(
+                found.what,
+                where=name,
+                hint=f"{found.safe}; or accept that the API is away meanwhile: "
+                + " ".join(f"--allow-unhealthy-etcd {each}" for each in sorted(stopping)),
             )
 
     async def _talos(self) -> TalosHop:
