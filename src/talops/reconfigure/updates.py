@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from talops.errors import ConflictError
 from talops.machineconfig.generate import MachineConfig
+from talops.machineconfig.kubernetes_images import hold_as
 from talops.machineconfig.origins import origins
 from talops.reconfigure.trial import Trial, TrialError, config_to_try
 from talops.site.config_differences import documents_of, pending, same
@@ -36,6 +38,7 @@ class ConfigUpdates:
 
     async def live(self, node: Node, change: ConfigChange, proof: Proof) -> None:
         """Apply it to the running node, after a trial if it could cut the node off."""
+        change = await self._held(node, change)
         if change.cuts:
             await self._try(node, change, proof)
         await self._apply(node, change.config, ApplyMode.NO_REBOOT)
@@ -47,11 +50,13 @@ class ConfigUpdates:
         The node must run its old config until the reboot: a run that ends in between finds by that
         difference that the reboot is still to be done.
         """
+        change = await self._held(node, change)
         if change.cuts and not change.trying and (old := await self._try(node, change, proof)):
             await self._apply(node, old, ApplyMode.NO_REBOOT)
 
     async def reboot(self, node: Node, change: ConfigChange) -> None:
         """The node stores the config, and activates it by the reboot."""
+        change = await self._held(node, change)
         await self._apply(node, change.config, ApplyMode.STAGED)
         fleet = await self._configs.fleet()
         async with fleet.talos(node) as talos:
@@ -64,8 +69,18 @@ class ConfigUpdates:
         state = await (await self._configs.fleet()).look(node)
         if not isinstance(state, Configured):
             return state.error.what if isinstance(state, Unreachable) else "in maintenance mode"
-        runs = same(state.config, _config_of(node, change))
+        runs = same(state.config, hold_as(_config_of(node, change), state.config).config)
         return "" if runs else "it does not run the new config yet"
+
+    async def _held(self, node: Node, change: ConfigChange) -> ConfigChange:
+        """With the versions of Kubernetes of now: another program may have raised them since the
+        plan, and a config never lowers them.
+        """
+        state = await (await self._configs.fleet()).look(node)
+        if not isinstance(state, Configured):
+            return change
+        kept = hold_as(_config_of(node, change), state.config)
+        return replace(change, config=kept.config.to_yaml()) if kept.held else change
 
     async def _try(self, node: Node, change: ConfigChange, proof: Proof) -> str:
         """The config that the node had before; empty if nothing of the change could be tried."""

@@ -23,9 +23,10 @@ from talops.lab.talos.machine.faults import Faults
 from talops.machineconfig.kubernetes_images import STATIC_PODS, numbers, read
 from talops.machineconfig.yamltext import dump_all
 from talops.pipeline.runner import Options, run_stages
-from talops.pipeline.stage import Reporter
+from talops.pipeline.stage import Absent, Reporter
 from talops.rolls.rolling import Rolling
 from talops.site.fleet import Configured
+from talops.stages.apply_config import ApplyConfig
 from talops.stages.upgrade import Upgrade
 from talops.talos.calls.machine import ApplyMode
 from talops.upgrades.kubernetes.hop import Kubernetes
@@ -170,6 +171,24 @@ async def test_the_stage_and_a_version_that_another_program_raised(upgrading: St
         assert again.error is None, again.error
         assert cluster.applied() == before
         assert cluster.kubelets() == {"cp-1": NEW}
+
+
+async def test_a_version_that_is_raised_after_the_plan(upgrading: Start) -> None:
+    """A config that was planned before is applied with the versions that run by then."""
+    async with upgrading("cp-1") as cluster:
+        cluster.inventory(kubernetes=OLD, patch="{machine: {nodeLabels: {zone: b}}}")
+        site = cluster.site
+        stage = ApplyConfig(site, site.secrets, cluster.report)
+        facts = await stage.observe()
+        assert not isinstance(facts, Absent)
+        (change,) = stage.plan(facts)
+        await cluster.hop().run(NEW)
+        await stage.apply(change)
+        assert cluster.kubelets() == {"cp-1": NEW}
+        config = cluster.lab.lab.node("cp-1").config
+        assert config
+        assert config.labels["zone"] == "b"
+        assert await cluster.hop().look() == Span(NEW, NEW)
 
 
 async def _stage(cluster: Upgrading) -> list[str]:
