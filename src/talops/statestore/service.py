@@ -170,6 +170,7 @@ class Service:
         summary = await self._store.summary(call.state)
         if summary is None or summary.lock is None:
             return refusal(404, f"{call.state} is not locked")
+        self.note(call, "read", "lock")
         lease = remaining(summary.lock, self._clock())
         return document_response(describe(summary.lock), 200, lease)
 

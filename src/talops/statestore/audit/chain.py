@@ -105,7 +105,10 @@ class Verifier:
     def remember(self, mark: Mark) -> None:
         """A block that existed must be the same when it is read."""
         if mark.number > self.last.number:
-            self._seen[mark.number] = mark.hash
+            # The first who remembers it is the witness; the server itself comes later.
+            known = self._seen.setdefault(mark.number, mark.hash)
+            if known != mark.hash:
+                self.problems.append(_rewritten(mark.number, known))
         elif mark.number == self.last.number and mark.hash != self.last.hash:
             self.problems.append(f"block {mark.number} is not the end that the server names")
 
@@ -134,9 +137,7 @@ class Verifier:
         if digest(block.number, block.previous, block.content) != block.hash:
             self.problems.append(f"{place} was changed")
         if (known := self._seen.pop(block.number, block.hash)) != block.hash:
-            self.problems.append(
-                f"{place} is not the one that was seen earlier ({known[:12]}): rewritten"
-            )
+            self.problems.append(_rewritten(block.number, known))
         self._check_signature(block)
         self.last = block.mark
         self.entries += len(block.entries())
@@ -164,3 +165,7 @@ class Verifier:
                 "the key file is old"
             )
         self._verified = self._verified or bool(valid)
+
+
+def _rewritten(number: int, known: str) -> str:
+    return f"block {number} is not the one that was seen earlier ({known[:12]}): rewritten"

@@ -65,16 +65,19 @@ async def prove(backend: HttpBackend, witness: Witness, signer: Signer | None = 
     verifier = Verifier(signer=signer)
     verifier.remember(witness.recall(backend.root))
     signed, by_server = False, Verifier()
+    newest: bool | None = True
     async for page in _pages(backend):
         signed = page["signed"]
         verifier.remember(Mark(**page["head"]))
         for document in page["blocks"]:
-            valid = document.pop("valid")
+            valid = newest = document.pop("valid")
             if signed and document["signature"]:
                 by_server.judge(document["number"], valid)
             verifier.read([Block(**document)])
     problems = verifier.end()
     problems += [f"the server says: {each}" for each in by_server.problems]
+    if signed and verifier.signed and newest is None:
+        problems.append("the last block is signed with a key that the server does not have: forged")
     if signed and verifier.entries and not verifier.signed:
         problems.append("no block is signed, although the server has a key: forged")
     if not problems:
