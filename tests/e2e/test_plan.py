@@ -56,6 +56,7 @@ async def _restart_of_one_vm(lab: Any) -> None:
     (change,) = planned(found.out)["provision"]
     (item,) = change["items"]
     assert (item["name"], item["impact"], item["disruptive"]) == ("e2e-w-1", "restarts", True)
+    assert (item["drains"], item["etcd_members"]) == (True, [])
     assert "dedicated: 4096 → 6144" in item["why"]
     assert rendered(lab.root) == before
     assert list(lab.temporary.glob("talops-plan-*")) == []

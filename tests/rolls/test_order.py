@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from talops.errors import TalopsError
-from talops.rolls.order import Candidate, Group, Width, groups
+from talops.rolls.order import Candidate, Group, Width, groups, out_of_service
+
+if TYPE_CHECKING:
+    from tests.examples import Example
 
 
 def plane(name: str, **facts: bool) -> Candidate:
@@ -109,3 +114,13 @@ def test_no_two_control_planes_are_away_together(
     assert all(1 <= group.width <= max(1, width.of(workers)) for group in found)
     begun = {candidate.name for candidate in candidates if candidate.under_way}
     assert {*names[: len(begun)]} == begun
+
+
+def test_what_a_restart_means(example: Example) -> None:
+    """Alone a node is not drained; each control plane is missing from etcd for a while."""
+    ha, single = example("ha"), example("single")
+    planes, worker = ha.control_planes, ha.workers[0]
+    size = len(planes)
+    assert out_of_service(ha, planes[0].name) == (True, (size, size - 1, size))
+    assert out_of_service(ha, worker.name) == (True, ())
+    assert out_of_service(single, single.nodes[0].name) == (False, (1, 0, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from talops.approval import Impact, Item
@@ -22,12 +22,18 @@ REPEAT_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Change:
-    """One change to apply; stages subclass it to carry what `apply` needs."""
+    """One change to apply; stages subclass it to carry what `apply` needs.
+
+    `drains`: pods of the node are moved first. `members`: how many members etcd has before, during
+    and after. Both are only shown.
+    """
 
     action: str
     target: str
     detail: str = ""
     node: str | None = None
+    drains: bool = field(default=False, kw_only=True)
+    members: tuple[int, ...] = field(default=(), kw_only=True)
 
     def __str__(self) -> str:
         return f"{self.action} {self.target}" + (f" ({self.detail})" if self.detail else "")
@@ -39,7 +45,17 @@ class Change:
 
     def items(self) -> tuple[Item, ...] | None:
         """Each object that it changes; None if that is unknown until earlier changes are done."""
-        return (Item(self.target, self.impact, self.target, self.detail or self.action),)
+        return (
+            Item(
+                self.target,
+                self.impact,
+                self.target,
+                self.detail or self.action,
+                node=self.node or "",
+                drains=self.drains,
+                members=self.members,
+            ),
+        )
 
     @property
     def worst(self) -> Impact:

@@ -11,6 +11,8 @@ from talops.errors import TalopsError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from talops.inventory.model import Cluster
+
 _WIDTH = re.compile(r"([0-9]+)(%?)")
 _ALL = 100
 # More nodes than this: one of them goes first and alone.
@@ -46,6 +48,15 @@ class Width:
 
 
 ONE = Width()
+
+
+def out_of_service(cluster: Cluster, name: str) -> tuple[bool, tuple[int, ...]]:
+    """Whether the pods of this node are moved before it restarts, and how many members etcd has
+    before, during and after.
+    """
+    planes = [node.name for node in cluster.control_planes]
+    members = (len(planes), len(planes) - 1, len(planes)) if name in planes else ()
+    return len(cluster.nodes) > 1, members
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,13 @@ a node off after a trial, with the gates of the roll between them. A failure sto
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.pipeline.stage import Absent, Stage
 from talops.reconfigure.changing import Reconfigure
 from talops.reconfigure.order import in_batches, planned, require_changeable
+from talops.rolls.order import out_of_service
 from talops.rolls.rolling import Rolling
 from talops.site.enrolment.admission import NOTHING_SAID, Admission
 from talops.site.fleet import Configured, Unreachable, all_answer
@@ -73,7 +75,15 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
     def plan(self, facts: Facts) -> list[ConfigChange]:
         require_own_machines(self._site.chosen, facts.nodes, self._site.cluster)
         require_own_secrets(facts.nodes)
-        return planned(facts)
+        return [self._rolled(change) for change in planned(facts)]
+
+    def _rolled(self, change: ConfigChange) -> ConfigChange:
+        """What a restart of a node in service means for its pods and for etcd."""
+        if not (change.serves and change.reboots):
+            return change
+        cluster = self._site.cluster
+        drains, members = out_of_service(cluster, change.target)
+        return replace(change, drains=drains, members=members)
 
     def batches(self, changes: Sequence[ConfigChange], at_most: int) -> list[Batch]:
         require_changeable(changes)

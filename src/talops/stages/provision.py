@@ -14,9 +14,11 @@ from talops.pipeline.stage import Absent, Change, Stage
 from talops.plural import count
 from talops.render.layers import layers
 from talops.rolls.machines import judge_nodes
+from talops.rolls.order import out_of_service
 from talops.rolls.rolling import Rolling
 from talops.site import layer_access as access
 from talops.site.aside import initialised, rendered_aside, state_moves
+from talops.site.founding.record import any_founding
 from talops.site.resource_progress import ResourceProgress, made_vm
 from talops.site.state.copies import copies_around
 from talops.stages.configure import pending_files, wanted_files
@@ -30,7 +32,7 @@ from talops.tofu.rules import Effect
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from talops.approval import Item
     from talops.events import Emit, Event
@@ -67,13 +69,15 @@ class Facts:
     """The plan of each layer; None if an earlier layer must be applied first.
 
     `ahead`: the plan of such a layer with the present outputs of the earlier ones. `refused`: why
-    a plan is not allowed. `holding`: layers with VMs that another stage destroys.
+    a plan is not allowed. `holding`: layers with VMs that another stage destroys. `founded`: the
+    cluster was bootstrapped, so that its nodes are in service.
     """
 
     layers: dict[str, tuple[Judged, ...] | None]
     ahead: dict[str, tuple[Judged, ...]] = field(default_factory=dict)
     refused: dict[str, TalopsError] = field(default_factory=dict)
     holding: set[str] = field(default_factory=set)
+    founded: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,11 +101,18 @@ class LayerChange(Change):
     judged: tuple[Judged, ...] | None = None
     refused: TalopsError | None = None
     targets: tuple[str, ...] = ()
+    # Node → its pods are moved first, and the sizes of etcd; of those that restart in service.
+    rolled: Mapping[str, tuple[bool, tuple[int, ...]]] = field(default_factory=dict)
 
     def items(self) -> tuple[Item, ...] | None:
         if self.judged is None:
             return None
-        return tuple(replace(i, object=f"{self.layer} {i.object}") for i in items(self.judged))
+        return tuple(self._item(item) for item in items(self.judged))
+
+    def _item(self, item: Item) -> Item:
+        drains, members = self.rolled.get(item.node, (False, ()))
+        name = f"{self.layer} {item.object}"
+        return replace(item, object=name, drains=drains, members=members)
 
     def refusal(self) -> TalopsError | None:
         return self.refused
@@ -151,7 +162,7 @@ class Provision(Stage[Facts, LayerChange]):
             return await self._planned(aside)
 
     async def _planned(self, layers: Sequence[Layer]) -> Facts:
-        found = Facts({})
+        found = Facts({}, founded=any_founding(self._site.root))
         early = await self._looked_at_once(layers)
         for layer in layers:
             # A layer reads outputs of earlier ones: it can be planned only after they are applied.
@@ -198,10 +209,19 @@ class Provision(Stage[Facts, LayerChange]):
             elif judged:
                 refused = facts.refused.get(name)
                 only = tuple(c.address for c in judged) if name in facts.holding else ()
+                summary, rolled = _summary(judged), self._rolled(facts, judged)
                 changes.append(
-                    LayerChange("apply", name, _summary(judged), None, name, judged, refused, only)
+                    LayerChange("apply", name, summary, None, name, judged, refused, only, rolled)
                 )
         return changes
+
+    def _rolled(
+        self, facts: Facts, judged: Sequence[Judged]
+    ) -> dict[str, tuple[bool, tuple[int, ...]]]:
+        """Before the cluster is bootstrapped, VMs restart without an order."""
+        restarting = [c.node for c in judged if c.stops and c.effect is Effect.RESTARTS]
+        known = [n for n in restarting if facts.founded and n in self._site.cluster.node_names]
+        return {name: out_of_service(self._site.cluster, name) for name in known}
 
     async def apply(self, change: LayerChange) -> None:
         from talops.site.etcd_guard import guard_of

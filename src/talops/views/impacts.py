@@ -76,6 +76,8 @@ def amount(changes: Sequence[PlannedChange]) -> str:
 def item_lines(change: PlannedChange) -> Iterator[str]:
     """One line per object, unless the change itself says all of it."""
     if [item["name"] for item in change.items] == [change.target]:
+        if more := "; ".join(costs(change.items[0])):
+            yield more
         return
     for item in change.items:
         impact = impact_of(item["impact"])

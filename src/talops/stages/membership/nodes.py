@@ -86,9 +86,17 @@ class Nodes(Stage[Facts, MemberChange]):
         self._refuse(facts.standing, facts.leavers)
         refused = unnamed(facts.leavers, self._removable)
         why = "it does not answer, and nodes.yaml does not have it"
+        members = len(facts.standing.etcd.members)
         return [
-            MemberChange("remove", f"etcd member {known.name}", why, known.name, refused)
-            for known in _lost(facts)
+            MemberChange(
+                "remove",
+                f"etcd member {known.name}",
+                why,
+                known.name,
+                refused,
+                members=(members - done, members - done - 1),
+            )
+            for done, known in enumerate(_lost(facts))
         ]
 
     def _refuse(self, standing: Standing, leavers: Sequence[Known]) -> None:

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """In the order in which they leave."""
+    """In the order in which they leave. `members`: of etcd, before the first one leaves."""
 
     leavers: tuple[Known, ...] = ()
+    members: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ class Remove(Stage[Facts, RemoveChange]):
         found = await look_at_cluster(self._site.cluster, fleet, self._rolling.roller.kube)
         leavers = await self._leavers.of(found)
         sick = found.etcd.sick
-        return Facts(tuple(sorted(leavers, key=lambda known: _place(known, sick))))
+        members = len(found.etcd.members)
+        return Facts(tuple(sorted(leavers, key=lambda known: _place(known, sick))), members)
 
     def plan(self, facts: Facts) -> list[RemoveChange]:
         refused = unnamed(facts.leavers, self._removable)
@@ -85,8 +87,10 @@ class Remove(Stage[Facts, RemoveChange]):
                 known.name,
                 known,
                 refused,
+                drains=True,
+                members=members,
             )
-            for known in facts.leavers
+            for known, members in zip(facts.leavers, _sizes(facts), strict=True)
         ]
 
     def batches(self, changes: Sequence[RemoveChange], at_most: int) -> list[Batch]:
@@ -107,6 +111,17 @@ class Remove(Stage[Facts, RemoveChange]):
         if isinstance(found, Facts) and found.leavers:
             left = ", ".join(known.name for known in found.leavers)
             raise TalopsError(f"still part of the cluster: {left}", hint="talops up")
+
+
+def _sizes(facts: Facts) -> list[tuple[int, ...]]:
+    """How many members etcd has before and after each of them leaves."""
+    sizes: list[tuple[int, ...]] = []
+    left = facts.members
+    for known in facts.leavers:
+        counts = known.controller and left > 0
+        sizes.append((left, left - 1) if counts else ())
+        left -= counts
+    return sizes
 
 
 def _place(known: Known, sick: frozenset[str]) -> tuple[bool, bool, bool, str]:
