@@ -45,6 +45,19 @@ async def require_etcd(
         )
 
 
+async def require_quorum(node: Talos) -> None:
+    """Raise if a member may not be absent; a worker passes."""
+    from talops.talos import quorum
+    from talops.talos.membership import member_address
+
+    if "etcd" not in {service.id for service in await node.services.list()}:
+        return
+    addresses = [member_address(member) for member in await node.etcd.members()]
+    if None in addresses:
+        raise TalopsError("an etcd member has not started yet", hint="talops talos etcd members")
+    await quorum.require([node.node(address) for address in addresses if address])
+
+
 def refuse_protected(directory: Path, nodes: Collection[str]) -> None:
     """Raise if one of these names or addresses is protected by the inventory in this directory."""
     from talops.inventory.load import CLUSTER_FILE, load

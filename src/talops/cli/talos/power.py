@@ -126,12 +126,14 @@ async def upgrade(
     timeout: Timeout = 1800,  # noqa: ASYNC109  (a flag of the command)
 ) -> None:
     """Upgrade Talos on nodes, one after the other, without draining them."""
+    from talops.app.node_guard import require_quorum
+
     session.named_nodes()
     async with session.open() as nodes:
         for node in nodes:
             await require_etcd(session, node, allow_unhealthy_etcd)
             if not force and not (allow_unhealthy_etcd or ()):
-                await _check_etcd(node)
+                await require_quorum(node)
             before = await node.files.boot_id()
             await _install(node, image, stage=stage, force=force)
             if not stage:
@@ -229,26 +231,3 @@ async def _install(node: Talos, image: str, *, stage: bool, force: bool) -> None
     async for line in node.upgrade.install(pulled):
         note(f"{name_of(node)}: {line}")
     await node.machine.reboot()
-
-
-async def _check_etcd(node: Talos) -> None:
-    """Only a control plane can affect the quorum of etcd."""
-    from talops.talos import quorum
-
-    running = {service.id for service in await node.services.list()}
-    if "etcd" not in running:
-        return
-    members = await node.etcd.members()
-    await quorum.require([node.node(member_address(m.client_urls)) for m in members])
-
-
-def member_address(urls: tuple[str, ...]) -> str:
-    from urllib.parse import urlsplit
-
-    try:
-        host = urlsplit(urls[0]).hostname if urls else None
-    except ValueError as error:
-        raise TalopsError(f"{urls[0]!r} is not the address of an etcd member") from error
-    if not host:
-        raise TalopsError("an etcd member has not started yet", hint="talops talos etcd members")
-    return host
