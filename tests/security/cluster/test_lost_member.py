@@ -62,7 +62,7 @@ STOPPING = {
 HARMLESS = {
     *("analyze", "check", "configure", "init", "pause", "plan", "preflight", "resume", "schema"),
     *("gitops", "host", "inventory", "lab", "runs", "secrets", "state", "support", "template"),
-    *("tools", "versions"),
+    *("status", "tools", "versions"),
 }
 HARMLESS_INFRA = {
     *("fmt", "fmt-check", "force-unlock", "import", "init", "output", "plan", "refresh"),
