@@ -14,9 +14,10 @@ from talops.rolls.options import RollOptions
 from talops.rolls.order import Width
 from talops.rolls.removal.removable import Removable
 from talops.rolls.rolling import Rolling
-from talops.rolls.standing import Known
+from talops.rolls.standing import CONTROL_PLANE, Known, controls
 from talops.site.site import Site
 from talops.stages.membership import leave, remove
+from talops.talos.membership import Etcd
 from talops.tofu.judge import Cause, Judged
 from talops.tofu.plan import VM, Plan
 from talops.tofu.rules import Effect
@@ -153,3 +154,29 @@ async def test_what_a_plan_may_do_to_a_node_in_service(
     other = await judge_nodes(plan, [change], nothing)
     assert not other.held
     assert other.refused is None
+
+
+@pytest.mark.parametrize(
+    ("name", "labelled", "member", "expected"),
+    [
+        ("ha-cp-1", True, True, True),
+        ("ha-cp-1", False, True, True),
+        ("ha-cp-1", False, False, False),
+        ("ha-w-1", True, False, False),
+        ("ha-w-1", True, True, True),
+        ("other", True, False, True),
+        ("other", False, False, False),
+    ],
+    ids=[
+        *("usual", "label lost", "is a worker", "label of a worker", "is a control plane"),
+        *("other control plane", "other worker"),
+    ],
+)
+def test_the_role_of_a_running_node(
+    example: Example, name: str, labelled: bool, member: bool, expected: bool
+) -> None:
+    """A label that someone changed is no reason to replace a node."""
+    labels = {CONTROL_PLANE: ""} if labelled else {}
+    node = {"metadata": {"name": name, "labels": labels}}
+    etcd = Etcd({name: 1} if member else {"x": 1}, frozenset(), {})
+    assert controls(example("ha"), node, etcd) is expected

@@ -66,7 +66,7 @@ async def look_at_cluster(cluster: Cluster, fleet: Fleet, kube: KubeAccess) -> S
     if not etcd.founded:
         return Standing({}, etcd)
     listed = await kube.nodes()
-    found = await asyncio.gather(*(_known(cluster, fleet, node) for node in listed.values()))
+    found = await asyncio.gather(*(_known(cluster, fleet, node, etcd) for node in listed.values()))
     nodes = {known.name: known for known in found}
     lost = [name for name in etcd.members if name not in nodes]
     addresses = await _member_addresses(fleet, cluster.control_planes) if lost else {}
@@ -99,15 +99,25 @@ def as_node(known: Known, cluster: Cluster) -> Node:
     )
 
 
-async def _known(cluster: Cluster, fleet: Fleet, node: Object) -> Known:
+async def _known(cluster: Cluster, fleet: Fleet, node: Object, etcd: Etcd) -> Known:
     meta = node["metadata"]
     return Known(
         meta["name"],
-        CONTROL_PLANE in (meta.get("labels") or {}),
+        controls(cluster, node, etcd),
         await _address(cluster, fleet, node),
         meta["uid"],
         mark_of(node) is not None,
     )
+
+
+def controls(cluster: Cluster, node: Object, etcd: Etcd) -> bool:
+    """Its role now. Anyone can change a label; a member of etcd is a control plane."""
+    name = node["metadata"]["name"]
+    if name in etcd.members:
+        return True
+    wanted = next((each for each in cluster.nodes if each.name == name), None)
+    labelled = CONTROL_PLANE in (node["metadata"].get("labels") or {})
+    return labelled and (wanted is None or wanted.controller)
 
 
 async def _address(cluster: Cluster, fleet: Fleet, node: Object) -> str:

@@ -12,6 +12,7 @@ from talops.lab.talos.apid import Apid
 from talops.lab.talos.cluster.control_plane import ControlPlane
 from talops.lab.talos.cluster.registration import Registration
 from talops.lab.talos.config.cuts import cut_by
+from talops.lab.talos.config.document import link_addresses
 from talops.lab.talos.machine.conditions import unmet
 from talops.lab.talos.machine.disks import BlockDevice, block_devices
 from talops.lab.talos.machine.journal import Journal
@@ -131,7 +132,10 @@ class Node:
         if self.config is None or not self.addresses:
             return
         given = self.given_addresses()
-        self.cut_by_config = cut_by(self.config, self.macs, self.addresses[0], elsewhere=given)
+        held = {*given, *link_addresses(self.config, self.macs)}
+        # After a change of its cloud-init drive it has two: one of them is enough to be reached.
+        address = next((each for each in self.addresses if each in held), self.addresses[0])
+        self.cut_by_config = cut_by(self.config, self.macs, address, elsewhere=given)
 
     @property
     def devices(self) -> list[BlockDevice]:
