@@ -58,5 +58,9 @@ def from_data(data: Any) -> Talosconfig | None:
 def _context(name: str, entry: dict[str, Any]) -> Context:
     given = dict(entry)
     ca, crt, key = (str(given.pop(field, None) or "") for field in ("ca", "crt", "key"))
-    endpoints, nodes = (tuple(given.pop(field, None) or ()) for field in ("endpoints", "nodes"))
+    endpoints, nodes = (_names(given.pop(field, None)) for field in ("endpoints", "nodes"))
     return Context(name, endpoints, nodes, ca, crt, Secret(key), given)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(str(name) for name in value) if isinstance(value, list | tuple) else ()

@@ -79,12 +79,12 @@ def parse(
         raise TalopsError(f"invalid YAML: {str(error).splitlines()[0]}", where=where) from None
     try:
         return _read(document, folder or Path(), context)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (binascii.Error, UnicodeError):
+        raise TalopsError("contains data that is not valid base64", where=where) from None
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise TalopsError(
             f"not a kubeconfig: {error!r} is missing or invalid", where=where
         ) from None
-    except (binascii.Error, UnicodeDecodeError):
-        raise TalopsError("contains data that is not valid base64", where=where) from None
     except OSError as error:
         raise TalopsError(f"refers to a file that cannot be read: {error}", where=where) from None
 

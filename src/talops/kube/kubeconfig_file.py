@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,18 @@ from ruamel.yaml.error import YAMLError
 
 from talops import quickyaml
 from talops.errors import TalopsError
+from talops.shapes import misfit
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
 SECTIONS = ("clusters", "users", "contexts")
+_SHAPE = {
+    "clusters?": [{"name": str, "cluster?": {}}],
+    "users?": [{"name": str, "user?": {}}],
+    "contexts?": [{"name": str, "context?": {}}],
+}
 
 
 @dataclass(frozen=True)
@@ -40,20 +45,25 @@ def entry(path: Path, context: str) -> Entry | None:
     found = _named(document, "contexts", context)
     if found is None:
         return None
-    cluster = _named(document, "clusters", found["context"].get("cluster", "")) or {}
-    user = _named(document, "users", found["context"].get("user", "")) or {}
-    inner = cluster.get("cluster", {})
+    names = found.get("context") or {}
+    cluster = _named(document, "clusters", names.get("cluster", "")) or {}
+    user = _named(document, "users", names.get("user", "")) or {}
+    inner = cluster.get("cluster") or {}
     try:
         ca = inner.get("certificate-authority-data")
-        certificate = user.get("user", {})["client-certificate-data"]
+        certificate = (user.get("user") or {})["client-certificate-data"]
         return Entry(inner["server"], _decode(ca) if ca else None, _decode(certificate))
-    except (KeyError, TypeError, binascii.Error, UnicodeDecodeError):
+    except (KeyError, TypeError, ValueError):
         return None  # an entry in another format: replaced by ours
 
 
 def merge(path: Path, text: str, *, context: str, server: str) -> str:
     """The file with the entries of `text` under our own names; everything else unchanged."""
     document, given = _read(path), _parse(text, "the kubeconfig from the control plane")
+    if any(not given.get(section) for section in SECTIONS) or not given["clusters"][0].get(
+        "cluster"
+    ):
+        raise TalopsError("the kubeconfig from the control plane has no cluster, user or context")
     names = {"clusters": context, "users": f"admin@{context}", "contexts": context}
     fresh = {section: dict(given[section][0], name=name) for section, name in names.items()}
     fresh["clusters"]["cluster"] = {**fresh["clusters"]["cluster"], "server": server}
@@ -95,8 +105,8 @@ def _parse(text: str, where: str) -> dict[str, Any]:
             where=where,
             hint="correct or move the file, then run the same command again",
         ) from None
-    if not isinstance(document, dict):
-        raise TalopsError("not a kubeconfig", where=where)
+    if wrong := misfit(document, _SHAPE):
+        raise TalopsError(f"not a kubeconfig: {wrong}", where=where)
     return document
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import TYPE_CHECKING
 
 from ruamel.yaml.error import YAMLError
@@ -71,7 +70,7 @@ def credentials_of(context: Context) -> Credentials:
 def _pem(encoded: str, where: str) -> str:
     try:
         pem = base64.b64decode(encoded, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         pem = ""
     if "-----BEGIN " not in pem:
         raise TalosconfigError("not the base64 of a PEM block", where=where)

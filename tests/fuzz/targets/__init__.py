@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.fuzz.targets.chain import AuditChains
+from tests.fuzz.targets.files import Files
 from tests.fuzz.targets.inventories import Inventories
 from tests.fuzz.targets.kubernetes import Kubernetes
 from tests.fuzz.targets.proxmox import Proxmox
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 TARGETS: dict[str, Callable[[], Target]] = {
     "audit": AuditChains,
+    "files": Files,
     "inventory": Inventories,
     "kubernetes": Kubernetes,
     "proxmox": Proxmox,
