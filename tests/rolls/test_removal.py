@@ -14,9 +14,11 @@ from talops.rolls.options import RollOptions
 from talops.rolls.order import Width
 from talops.rolls.removal.removable import Removable
 from talops.rolls.rolling import Rolling
-from talops.rolls.standing import CONTROL_PLANE, Known, controls
+from talops.rolls.standing import CONTROL_PLANE, Known, Standing, controls
 from talops.site.site import Site
 from talops.stages.membership import leave, remove
+from talops.stages.membership.nodes import Facts as Seen
+from talops.stages.membership.nodes import Nodes
 from talops.talos.membership import Etcd
 from talops.tofu.judge import Cause, Judged
 from talops.tofu.plan import VM, Plan
@@ -180,3 +182,24 @@ def test_the_role_of_a_running_node(
     node = {"metadata": {"name": name, "labels": labels}}
     etcd = Etcd({name: 1} if member else {"x": 1}, frozenset(), {})
     assert controls(example("ha"), node, etcd) is expected
+
+
+def test_a_member_without_a_machine_is_removed_first(site: Site) -> None:
+    """Every other change needs a healthy etcd; one that still answers leaves by itself, later."""
+    planes = {node.name: number for number, node in enumerate(site.cluster.control_planes)}
+    nodes = {
+        name: Known(name, controller=True, address=str(node.address), uid="1")
+        for name, node in zip(planes, site.cluster.control_planes, strict=True)
+    }
+    members, healthy = {**planes, "cp-9": 9}, frozenset(planes)
+    stage = Nodes(site, NOTHING, Rolling(site), Removable(asks=True))
+    gone = Etcd(members, healthy, {"cp-9": "no route to host"})
+    there = Etcd(members, healthy | {"cp-9"}, {})
+    found = {
+        etcd: stage.plan(Seen(Standing({**nodes, "cp-9": PLANE}, etcd_of), (PLANE,)))
+        for etcd, etcd_of in (("gone", gone), ("there", there))
+    }
+    assert [str(change) for change in found["gone"]] == [
+        "remove etcd member cp-9 (it does not answer, and nodes.yaml does not have it)"
+    ]
+    assert found["there"] == []
