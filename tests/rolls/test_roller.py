@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from talops.app import pauses
 from talops.approval import Impact
 from talops.errors import TalopsError
 from talops.kube.objects import Ref
@@ -221,3 +222,23 @@ async def _refuses_to_drain(cluster: Rolling) -> None:
     await asyncio.wait_for(cluster.roller().roll([cluster.reboot("w-1")], cluster.report), 60)
     assert cluster.boots()["w-1"] != before
     assert not is_cordoned((await cluster.kube_nodes())["w-1"])
+
+
+async def test_a_pause_stops_a_roll_before_its_next_node(rolling: Start) -> None:
+    """The node in progress is finished and returned; the next one is not touched."""
+    async with rolling("cp-1", "w-1", "w-2") as cluster:
+        before = cluster.boots()
+
+        async def paused() -> None:
+            await pauses.pause(cluster.site, "audit")
+
+        turns = [cluster.reboot("w-1", paused), cluster.reboot("w-2")]
+        with pytest.raises(TalopsError, match="audit"):
+            await cluster.roller().roll(turns, cluster.report)
+        after = cluster.boots()
+        assert (after["w-1"] != before["w-1"], after["w-2"] == before["w-2"]) == (True, True)
+        nodes = await cluster.kube_nodes()
+        assert not any(is_cordoned(node) or mark_of(node) for node in nodes.values())
+        await pauses.resume(cluster.site)
+        await cluster.roller().roll([cluster.reboot("w-2")], cluster.report)
+        assert cluster.boots()["w-2"] != before["w-2"]
