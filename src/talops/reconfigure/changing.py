@@ -39,8 +39,8 @@ class Reconfigure:
         nodes = [n for n in self._site.chosen if n.name in facts.nodes]
         running = [n for n in nodes if isinstance(facts.nodes[n.name].state, Configured)]
         differing = [node for node in running if not facts.nodes[node.name].same]
-        if not differing and not self._site.kubeconfig.is_file():
-            return facts
+        if not differing and (len(running) < len(nodes) or not self._site.kubeconfig.is_file()):
+            return facts  # Kubernetes may not work yet, or not any more
         fleet = await self._configs.fleet()
         if not await fleet.has_etcd(self._site.cluster.control_planes):
             return facts
