@@ -165,6 +165,10 @@ def scene(
     async def fleet() -> World:
         return world
 
+    async def joins_etcd(*_: object) -> bool:
+        return False  # this world has no members to ask
+
+    monkeypatch.setattr("talops.site.node_configs.joins_etcd", joins_etcd)
     monkeypatch.setattr(secrets, "read", read)
     monkeypatch.setattr(secrets, "fleet", fleet)
     return Scene(cluster, right, site, secrets, world)
