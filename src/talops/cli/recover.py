@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from talops.cli.options import AcceptFingerprint, Directory, Format, Output, Yes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.pipeline.run import Run
+    from talops.site.site import Site
 
 
 def register(root: typer.Typer) -> None:
@@ -46,17 +52,21 @@ def recover(
     """Recover from an interrupted run, a lost state or a lost etcd."""
     from talops.app import runs
     from talops.app.admission import admission
+    from talops.cli.accepting import run_accepting
     from talops.cli.opening import site_of
-    from talops.cli.running import run_and_exit
 
     assert directory is not None
-    site = site_of(directory)
-    run = runs.recover(
-        site,
-        runs.Manner(dry_run, yes),
-        from_snapshot=from_snapshot,
-        from_copy=from_copy,
-        bootstrap_again=bootstrap_again,
-        admission=admission(site.cluster, accept_fingerprint or (), any_again=True),
-    )
-    run_and_exit(site, run, output)
+    root = directory
+
+    def build(accepted: Sequence[str]) -> tuple[Site, Run]:
+        site = site_of(root)
+        return site, runs.recover(
+            site,
+            runs.Manner(dry_run, yes),
+            from_snapshot=from_snapshot,
+            from_copy=from_copy,
+            bootstrap_again=bootstrap_again,
+            admission=admission(site.cluster, accepted, any_again=True),
+        )
+
+    run_accepting(build, accept_fingerprint or (), output, asks=not (yes or dry_run))

@@ -45,7 +45,7 @@ class Terminal:
         _require_terminal(consent.hint)
         with self._view.paused():
             if not consent.name:
-                return await _yes_or_no(f"{question(plan)}. Apply these changes?")
+                return await yes_or_no(f"{question(plan)}. Apply these changes?")
             amount = count(plan.changes, "change")
             typer.echo(f"This permanently {consent.what} ({amount}).", err=True)
             return await typed(f"Type {consent.name} to confirm: ") == consent.name
@@ -58,7 +58,7 @@ class Terminal:
             for difference in new.differences:
                 note(f"  {difference}")
             if not consent.name:
-                return await _yes_or_no("Apply these changes, too?")
+                return await yes_or_no("Apply these changes, too?")
             return await typed(f"Type {consent.name} to confirm: ") == consent.name
 
 
@@ -79,7 +79,7 @@ def _require_terminal(hint: str) -> None:
         )
 
 
-async def _yes_or_no(question: str) -> bool:
+async def yes_or_no(question: str) -> bool:
     while (answer := (await typed(f"{question} [y/N]: ")).lower()) not in YES | NO:
         typer.echo("please answer y or n", err=True)
     return answer in YES

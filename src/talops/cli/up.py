@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,13 @@ from talops.cli.options import (
     allowing,
 )
 from talops.errors import TalopsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from talops.pipeline.run import Run
+    from talops.site.site import Site
+
 
 # Which stages
 Only = Annotated[list[str] | None, typer.Option("--only", help="Run only this stage; repeatable.")]
@@ -87,8 +94,8 @@ def up(
     from talops.app.admission import admission
     from talops.app.rolling import roll_options
     from talops.app.timeouts import with_timeouts
+    from talops.cli.accepting import run_accepting
     from talops.cli.opening import site_of
-    from talops.cli.running import run_and_exit
     from talops.pipeline.selection import Selection
 
     assert directory is not None
@@ -100,19 +107,22 @@ def up(
         "provision" if terraform_only else last,
         tuple(skip or ()),
     )
-    policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
-    site = with_timeouts(site_of(directory, _pattern(nodes)), timeout or ())
-    run = runs.up(
-        site,
-        runs.Manner(dry_run, yes, max_parallel),
-        selection=wanted,
-        policy=policy,
-        admission=admission(site.cluster, accept_fingerprint or (), reinstall or ()),
-        rolls=roll_options(
-            site.cluster, max_unavailable, drain_timeout, allow_unhealthy_etcd or (), now=now
-        ),
-    )
-    run_and_exit(site, run, output)
+    root, pattern = directory, _pattern(nodes)
+
+    def build(accepted: Sequence[str]) -> tuple[Site, Run]:
+        site = with_timeouts(site_of(root, pattern), timeout or ())
+        return site, runs.up(
+            site,
+            runs.Manner(dry_run, yes, max_parallel),
+            selection=wanted,
+            policy=allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd),
+            admission=admission(site.cluster, accepted, reinstall or ()),
+            rolls=roll_options(
+                site.cluster, max_unavailable, drain_timeout, allow_unhealthy_etcd or (), now=now
+            ),
+        )
+
+    run_accepting(build, accept_fingerprint or (), output, asks=not (yes or dry_run))
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -34,6 +34,8 @@ class Enrolment:
         self._report = report
         self._admission = admission
         self._record = EnrolmentRecord(site.root)
+        # Machines that the user may accept, as the last look found them.
+        self._unproven: dict[str, tuple[Node, Judgement]] = {}
         # VMs as the last look found them; OpenTofu may replace them between two looks.
         self._vms: dict[str, KnownVm | str] = {}
 
@@ -46,11 +48,16 @@ class Enrolment:
             asyncio.gather(*(self._look(fleet, node) for node in nodes)),
         )
         self._vms |= vms
-        return {
+        found = {
             node.name: Candidate(machine, judge(self._expected(node), machine))
             for node, machine in zip(nodes, machines, strict=True)
             if machine
         }
+        judged = {
+            node.name: (node, found[node.name].judgement) for node in nodes if node.name in found
+        }
+        self._unproven = {name: pair for name, pair in judged.items() if pair[1].acceptable}
+        return found
 
     async def hand_over(self, fleet: Fleet, node: Node, config: str) -> None:
         """Send the first config over the connection on which the machine proved to be the node.
@@ -61,6 +68,8 @@ class Enrolment:
         async with fleet.candidate(node) as talos:
             machine = await read_machine(talos)
             found = await self._prove(node, machine)
+            if self._admission.accepted.get(node.name) == machine.fingerprint:
+                self._record.accept(node.name, machine.fingerprint)
             self._record.begin(node.name, machine.uuid, tuple(sorted(machine.macs)))
             self._report.event(
                 MachineEnrolled(
@@ -97,7 +106,10 @@ class Enrolment:
             self._vms |= await known_vms(self._site, [node])
             found = judge(self._expected(node), machine)
         if found.doubt:
-            raise refusal([(node, found)])
+            # The first refusal names them all, so that the user can accept all at once.
+            others, self._unproven = self._unproven, {}
+            others.pop(node.name, None)
+            raise refusal([(node, found), *(others.values() if found.acceptable else ())])
         return found
 
     def _knows(self, node: Node) -> bool:

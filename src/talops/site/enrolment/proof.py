@@ -17,8 +17,20 @@ if TYPE_CHECKING:
     from talops.site.enrolment.record import Entry
 
 
+@dataclass(frozen=True)
+class Acceptable:
+    """A machine of which nothing is known, and which the user may accept by its key."""
+
+    node: str
+    address: str
+    fingerprint: str
+    uuid: str
+
+
 class UnprovenMachineError(DeniedError):
     """The machine at the address of a node did not prove to be the node: it got no config."""
+
+    acceptable: tuple[Acceptable, ...] = ()
 
 
 class Doubt(StrEnum):
@@ -61,6 +73,8 @@ class Judgement:
     doubt: Doubt | None = None
     reason: str = ""
     hint: str = ""
+    # What the user may accept; None if the machine must not get a config.
+    acceptable: Acceptable | None = None
 
 
 @dataclass(frozen=True)
@@ -146,6 +160,7 @@ def _unproven(expected: Expected, machine: Machine) -> Judgement:
             f"--accept-fingerprint {node.name}={machine.fingerprint}; or add its `uuid` to "
             "nodes.yaml"
         ),
+        acceptable=Acceptable(node.name, str(node.address), machine.fingerprint, machine.uuid),
     )
 
 
@@ -165,12 +180,16 @@ def _other_machine(entry: Entry, machine: Machine) -> bool:
 
 def refusal(doubted: Sequence[tuple[Node, Judgement]]) -> UnprovenMachineError:
     """One error for all nodes that get no config."""
-    return UnprovenMachineError(
+    error = UnprovenMachineError(
         "no machine config was sent, because the machine is not proven to be the node:"
         + reasons(doubted),
         where=", ".join(node.name for node, _ in doubted),
         hint="; ".join(dict.fromkeys(found.hint for _, found in doubted)),
     )
+    known = [found.acceptable for _, found in doubted if found.acceptable]
+    if len(known) == len(doubted):
+        error.acceptable = tuple(known)
+    return error
 
 
 def reasons(doubted: Sequence[tuple[Node, Judgement]]) -> str:
