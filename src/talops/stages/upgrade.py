@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from talops.errors import ConflictError, TalopsError, UnreachableError
+from talops.errors import ConflictError, NotReadyError, TalopsError, UnreachableError
 from talops.nodeplan.order import PAIR
 from talops.nodeplan.refusing import one_of_two
 from talops.pipeline.stage import Absent, Stage
@@ -107,6 +107,9 @@ class Upgrade(Stage[Facts, HopChange]):
         """With what is only needed if something has to change."""
         facts = await self._with_kubernetes(facts)
         path = self._path(facts)
+        if path.hops and facts.unread:
+            # A control plane that was restarted a moment ago: with `patience` it is asked again.
+            raise facts.unread
         if path.hops or path.refusals:
             facts = await self._with_managed(facts)
         hops = self._own(path.hops, facts)
@@ -123,7 +126,10 @@ class Upgrade(Stage[Facts, HopChange]):
     async def _with_managed(self, facts: Facts) -> Facts:
         if facts.unread:
             return facts
-        found = await managed(self._rolling.roller.kube)
+        try:
+            found = await managed(self._rolling.roller.kube)
+        except NotReadyError as error:  # an API server that has just started: ask it again
+            raise UnreachableError(error.what, where=error.where, hint=error.hint) from error
         if found and not self._told:
             self._told = True
             names = " and ".join(sorted(found))
