@@ -150,10 +150,10 @@ async def test_what_was_closed_before_the_first_change(monkeypatch: pytest.Monke
     nothing: Any = None
     first = FirstLook(site, nothing, nothing)
 
-    async def nobody() -> frozenset[str]:
+    async def none_sick() -> frozenset[str]:
         return frozenset()
 
-    monkeypatch.setattr(first, "_sick", nobody)
+    monkeypatch.setattr(first, "_sick", none_sick)
     before = await first.look(gates)
     assert before.closed == {"nodes"}
     waits: list[object] = []

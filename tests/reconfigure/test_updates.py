@@ -73,7 +73,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_it_ended_meanwhile(tried: list[str]) -> None:
-    """The node runs its old config: the trial is made again before anything is stored."""
+    """The node runs its old config: it is tried again before anything is stored."""
     world = World(Configured(NEW, RUNNING, OLD), Configured(OLD, RUNNING, OLD))
     await updates(world).live(NODE, CHANGE, NoProof())
     assert tried == [OLD]

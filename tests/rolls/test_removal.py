@@ -177,7 +177,7 @@ async def test_what_a_plan_may_do_to_a_node_in_service(
 def test_the_role_of_a_running_node(
     example: Example, name: str, labelled: bool, member: bool, expected: bool
 ) -> None:
-    """A label that someone changed is no reason to replace a node."""
+    """A label that someone changed does not make talops replace a node."""
     labels = {CONTROL_PLANE: ""} if labelled else {}
     node = {"metadata": {"name": name, "labels": labels}}
     etcd = Etcd({name: 1} if member else {"x": 1}, frozenset(), {})
@@ -185,7 +185,7 @@ def test_the_role_of_a_running_node(
 
 
 def test_a_member_without_a_machine_is_removed_first(site: Site) -> None:
-    """Every other change needs a healthy etcd; one that still answers leaves by itself, later."""
+    """Every other change needs a healthy etcd; a member that still answers leaves later."""
     planes = {node.name: number for number, node in enumerate(site.cluster.control_planes)}
     nodes = {
         name: Known(name, controller=True, address=str(node.address), uid="1")

@@ -1,4 +1,4 @@
-"""Nodes of a newer version, and nodes that do not speak gRPC as Talos does."""
+"""Nodes of a newer version, and nodes that do not use gRPC as Talos does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 async def test_values_of_a_newer_version(talos: Talos, node: FakeNode) -> None:
-    """A stage, a kind of disk and an alarm that this version does not know are no errors."""
+    """A stage, a kind of disk and an alarm that this version does not know cause no error."""
     unknown: Any = 99
     spec = spec_runtime_pb2.MachineStatusSpec(stage=unknown)
     resource = cosi_pb2.Resource(spec=cosi_pb2.Spec(proto_spec=spec.SerializeToString()))

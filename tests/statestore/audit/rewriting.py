@@ -1,4 +1,4 @@
-"""Somebody with access to a store, who changes the blocks of its audit past the server."""
+"""A user with access to a store, who changes the blocks of its audit past the server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEAD = "audit-head.json"
 
 
 async def rewrite(address: StoreAddress, change: Callable[[list[Block]], list[Block]]) -> None:
-    """All blocks replaced by what `change` makes of them, and the head that goes with the last."""
+    """All blocks replaced by what `change` makes of them, and the head that fits the last one."""
     kind, _, rest = address.url.reveal().partition(":")
     if kind == "sqlite":
         _in_sqlite(Path(rest.removeprefix("//")) / "states.db", change)

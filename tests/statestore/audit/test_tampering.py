@@ -1,4 +1,4 @@
-"""`talops state audit verify` on every kind of store, after somebody changed its audit."""
+"""`talops state audit verify` on every kind of store, after its audit was changed."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def emptied(blocks: list[Block]) -> list[Block]:
 
 
 def rewritten(blocks: list[Block]) -> list[Block]:
-    """As long as before, with right hashes, by somebody without the key."""
+    """As long as before, with right hashes, by a user without the key."""
     found: list[Block] = []
     for block in blocks:
         last = found[-1].mark if found else Mark()
@@ -138,7 +138,7 @@ async def filled(address: StoreAddress, ring: Keyring | None) -> None:
 async def test_every_damage_is_found(
     store_address: StoreAddress, tmp_path: Path, damage: Callable[[list[Block]], list[Block]]
 ) -> None:
-    """Also by somebody who changes the head beside the blocks, so that the server starts."""
+    """Also by a user who changes the head beside the blocks, so that the server starts."""
     witness = Witness(tmp_path / "seen.json")
     await filled(store_address, RING)
     assert await problems(store_address, witness, RING) == []

@@ -68,7 +68,7 @@ def facts(
     return Facts(Running(tuple(nodes)), target, **more)
 
 
-def test_nothing_in_the_way_of_an_upgrade() -> None:
+def test_an_upgrade_without_problems() -> None:
     """To the next minor, to another patch, and to what runs already."""
     for to in ("v1.37.1", "v1.36.4", "v1.36.3"):
         assert problems(facts(to=to, talos={"cp-1": "v1.14.1", "w-1": "v1.14.1"})) == []
