@@ -137,7 +137,7 @@ async def test_a_wiped_member_is_struck_off(
         told.append("struck off")
 
     monkeypatch.setattr(reset_one, "wipe", outside)
-    monkeypatch.setattr(node, "_reach", outside)
+    monkeypatch.setattr(node, "_connections", outside)
     monkeypatch.setattr(node, "_report", outside)
     monkeypatch.setattr(node, "_etcd", look)
     monkeypatch.setattr(node, "_strike_off", strike_off)

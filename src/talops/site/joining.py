@@ -5,13 +5,16 @@ A new member is a learner until it has caught up, and etcd allows one learner at
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+from talops.errors import ConflictError
 from talops.site.etcd_guard import look_at_etcd
+from talops.site.founding.advice import how_to_wipe, majority_lost
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from talops.inventory.model import Node
     from talops.site.fleet import Fleet
@@ -25,7 +28,23 @@ async def joins_etcd(fleet: Fleet, site: Site, node: Node) -> bool:
     """Whether it is a new control plane of a cluster that was bootstrapped."""
     if not node.controller:
         return False
-    return bool((await look_at_etcd(fleet, site.cluster.control_planes)).members)
+    members = (await look_at_etcd(fleet, site.cluster.control_planes)).members
+    await _require_majority(fleet, site, members)
+    return bool(members)
+
+
+async def _require_majority(fleet: Fleet, site: Site, members: Collection[str]) -> None:
+    """Members with data must be able to admit a new one; otherwise waiting for it is useless."""
+    planes = [node for node in site.cluster.control_planes if node.name in members]
+    kept = await asyncio.gather(*(fleet.has_etcd([node]) for node in planes))
+    left = [node for node, has_data in zip(planes, kept, strict=True) if has_data]
+    lost = sorted({node.name for node in planes} - {node.name for node in left})
+    if lost and len(members) - len(lost) <= len(members) // 2:
+        raise ConflictError(
+            majority_lost(lost, len(members)),
+            where=", ".join(node.name for node in left),
+            hint=how_to_wipe(left),
+        )
 
 
 async def wait_for_others(fleet: Fleet, site: Site, node: Node, report: Report) -> None:
