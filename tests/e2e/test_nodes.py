@@ -21,14 +21,13 @@ from tests.e2e.living import (
     watched,
 )
 from tests.lab.talos.harness import until
-from tests.lab.workload.cluster import is_ready
+from tests.lab.workload.cluster import Cluster, is_ready
 from tests.lab.workload.manifests import budget, deploy, deployment, path_of
 
 from talops.lab.spec import LabSpec
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Lab
-    from tests.lab.workload.cluster import Cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -200,7 +199,7 @@ async def _are_dead(lab: Lab) -> None:
         await until(partial(_is_off, lab, vm_id), 30.0)
         await lab.proxmox("DELETE", f"nodes/pve/qemu/{vm_id}")
     names = {"e2e-cp-3", "e2e-w-3"}
-    await until(partial(_not_ready, lab, names), 120.0)
+    await until(partial(_are_lost, lab, names), 120.0)
     for name in names:
         drop(lab, name)
     words = [word for name in sorted(names) for word in ("--allow-destroy", name)]
@@ -223,8 +222,11 @@ async def _is_off(lab: Lab, vm_id: int) -> bool:
     return bool(status["status"] == "stopped")
 
 
-async def _not_ready(lab: Lab, names: set[str]) -> bool:
+async def _are_lost(lab: Lab, names: set[str]) -> bool:
+    """Nodes become NotReady before their pods do, one by one: both belong to the loss."""
     api = host_of(lab).fabric.kube_api(cluster_id(lab))
     assert api
-    nodes = [await api.get(f"/api/v1/nodes/{name}") or {} for name in names]
-    return not any(is_ready(node) for node in nodes)
+    cluster = Cluster(api)
+    found = [await cluster.node(name) for name in names]
+    found += [pod for pod in await cluster.pods() if pod["spec"].get("nodeName") in names]
+    return not any(is_ready(each) for each in found)
