@@ -55,6 +55,7 @@ CHANGING = frozenset(
         "bootstrap",
         "remove_member",
         "import_resource",
+        "untaint",
         "state_push",
         "unlock",
         "apply",

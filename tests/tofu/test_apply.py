@@ -13,13 +13,14 @@ from talops.tofu.apply import Applier
 from talops.tofu.apply_options import ApplyOptions
 from talops.tofu.creation_record import CreationRecord
 from talops.tofu.errors import TofuError
-from talops.tofu.events import BatchStarted, PlanJudged, Retrying
+from talops.tofu.events import BatchStarted, PlanJudged, ResourceChange, Retrying
 from talops.tofu.policy import Policy, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from talops.events import Event
     from talops.tofu.engine import Engine
     from talops.tofu.ordering import Batch
     from talops.tofu.plan import Change
@@ -126,6 +127,27 @@ async def test_passing_failure_is_retried(tmp_path: Path) -> None:
     await run(world, tmp_path)
     assert world.actual == world.wanted
     assert sum(isinstance(e, Retrying) for e in world.events) == 2
+
+
+@pytest.mark.parametrize("retried", [True, False])
+async def test_whole_download_is_kept(tmp_path: Path, retried: bool) -> None:
+    """A file that could not be read back is not replaced: it would delete itself in the end."""
+    file = {"image": node("image", cpu=[])}
+    world = World(wanted={**cluster(), **file}, files={"image"})
+    replaced: list[str] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, ResourceChange) and event.action == "delete":
+            replaced.append(event.address)
+
+    world.watch(note)
+    if retried:
+        world.faults = {"w-2": ["VM is locked"], "image": ["connection reset"]}
+    else:
+        world.actual, world.tainted = dict(file), {"image"}
+    await run(world, tmp_path)
+    assert world.tainted == set()
+    assert replaced == [address("w-2")] * retried
 
 
 async def test_final_failure_is_not_retried(tmp_path: Path) -> None:

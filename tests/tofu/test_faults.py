@@ -71,6 +71,11 @@ MAKING: dict[str, Row] = {
     # Not in the group of "dropped all the time": the provider waits for a minute in both.
     "node offline": ({"kind": "node-offline", "node": "pve", "skip": 12}, FAILS),
     "clock behind": ({"kind": "clock-skew", "seconds": -7200}, RIDDEN_OUT),
+    # The file is complete, but the provider marks it as tainted.
+    "download cannot be read back": (
+        {"kind": "error", "status": 403, "method": "GET", "path": "/storage/local/content$"},
+        FAILS,
+    ),
 }
 GROUPS = 3
 

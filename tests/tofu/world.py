@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from talops.layer import Layer
 from talops.tofu.errors import failure
 from talops.tofu.events import Diagnostic, ResourceChange
-from talops.tofu.plan import VM, Plan, read_plan
+from talops.tofu.plan import DOWNLOADS, VM, Plan, read_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +33,15 @@ def node(name: str, **more: Any) -> dict[str, Any]:
 
 @dataclass
 class World:
-    """`faults`: address → messages, one of which each attempt to touch it uses up."""
+    """`faults`: address → messages, one of which each attempt to touch it uses up. `files`: names
+    of downloads; all others are VMs.
+    """
 
     wanted: dict[str, dict[str, Any]]
     actual: dict[str, dict[str, Any]] = field(default_factory=dict)
     tainted: set[str] = field(default_factory=set)
     faults: dict[str, list[str]] = field(default_factory=dict)
+    files: set[str] = field(default_factory=set)
     drifts: bool = False
     events: list[Event] = field(default_factory=list)
     restarted: list[set[str]] = field(default_factory=list)
@@ -60,6 +63,9 @@ class World:
         name = where.split('"')[1]
         self.actual[name] = self.lost.pop(name)
         self.imported.append(id_)
+
+    async def untaint(self, where: str) -> None:
+        self.tainted.remove(where.split('"')[1])
 
     async def plan(
         self,
@@ -90,7 +96,8 @@ class World:
             same = before == after and not self.drifts
             actions = ["no-op"] if same else ["update"]
         change = {"actions": actions, "before": before, "after": after, "after_unknown": {}}
-        return {"address": address(name), "type": VM, "change": change, "action_reason": reason}
+        kind = DOWNLOADS[0] if name in self.files else VM
+        return {"address": address(name), "type": kind, "change": change, "action_reason": reason}
 
     async def show(self, saved: Path) -> Plan:
         return read_plan(_read(saved))

@@ -80,7 +80,8 @@ class Applier:
         plan, changes = await self.judged(saved)
         if approved is None:
             approved = items(changes)
-        if await self._adopt(plan):
+        kept = await self._keep_files(plan)
+        if await self._adopt(plan) or kept:
             await self._plan(saved)
             plan, changes = await self.judged(saved)
         fresh = self._check(plan, changes, approved)
@@ -187,6 +188,16 @@ class Applier:
                 await self._engine.import_resource(change.address, found[change.address])
         return bool(found)
 
+    async def _keep_files(self, plan: Plan) -> bool:
+        """Keep complete downloads. The new one would have the path of the old one, which is deleted
+        last, so that a replacement ends without the file.
+        """
+        whole = [change.address for change in plan.acts if change.whole_file]
+        for address in whole:
+            await self._options.fence()
+            await self._engine.untaint(address)
+        return bool(whole)
+
     async def _must_be_free(self, plan: Plan) -> None:
         """Refuse to create a VM whose VMID is used.
 
@@ -230,6 +241,8 @@ class Applier:
         if not await self._plan(saved, targets):
             return None
         plan, changes = await self.judged(saved)
+        if await self._keep_files(plan):
+            return await self._planned_again(saved, approved, targets)
         self._check(plan, changes, approved)
         return plan, changes
 

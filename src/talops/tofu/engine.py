@@ -120,6 +120,10 @@ class Engine:
         flags = ["-input=false", "-no-color", self._lock, *extra]
         await self._plain(f"import {address}", ["import", *flags, address, id_])
 
+    async def untaint(self, address: str) -> None:
+        """Keep a resource in spite of an error at the end of its creation."""
+        await self._plain(f"untaint {address}", ["untaint", "-no-color", self._lock, address])
+
     async def output(self) -> dict[str, Any]:
         """Name → {value, sensitive, type}."""
         return _last_json(await self._plain("output", ["output", "-json"]), self.layer.name)

@@ -25,6 +25,9 @@ HOST_NETWORKS = (
     "proxmox_network_linux_",
     "proxmox_virtual_environment_network_linux_",
 )
+# Files on the storages of hosts, by their present and their former type names.
+DOWNLOADS = ("proxmox_download_file", "proxmox_virtual_environment_download_file")
+TAINTED = "replace_because_tainted"
 CONTROL_PLANE = "controlplane"
 WORKER = "worker"
 _MODULE = re.compile(r'module\.[\w-]+\["([^"]+)"\]\.')
@@ -64,6 +67,14 @@ class Change:
     def off(self) -> bool:
         """Proxmox says that the VM does not run."""
         return self.before.get("started") is False
+
+    @property
+    def whole_file(self) -> bool:
+        """A complete download that the plan would replace with itself: the provider records a file
+        once it is on its storage, and taints it if it cannot be read back then.
+        """
+        replaced = set(self.actions) == {"create", "delete"}
+        return self.type in DOWNLOADS and replaced and self.reason == TAINTED
 
     @property
     def role(self) -> str:

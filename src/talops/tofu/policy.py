@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from talops.errors import TalopsError
-from talops.tofu.plan import CONTROL_PLANE
+from talops.tofu.plan import CONTROL_PLANE, DOWNLOADS
 from talops.tofu.rules import Effect
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from talops.tofu.judge import Judged
 
 # Can be downloaded or computed again without loss; nothing runs on them.
-DISPOSABLE = ("proxmox_download_file", "proxmox_virtual_environment_download_file")
+DISPOSABLE = DOWNLOADS
 BUILT_IN = ("terraform_data", "null_resource", "random_", "time_")
 
 
