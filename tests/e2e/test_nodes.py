@@ -128,7 +128,6 @@ async def _leaves(lab: Lab, name: str) -> None:
     assert "nothing to change" in again.everything
 
 
-@pytest.mark.chaos
 async def test_nodes_that_resist(make_lab: MakeLab) -> None:
     """A budget that forbids every eviction, a control plane and a worker without a machine."""
     spec = LabSpec(timing=0.0, workloads=True)
