@@ -51,7 +51,8 @@ class Item:
 
     What follows is not compared. `node`: its name in the inventory. `drains`: its pods are moved
     first. `members`: how many members etcd has before, during and after. `disposable`: nothing
-    runs on it, and it can be created again without loss.
+    runs on it, and it can be created again without loss. `scheduled`: it waits for a maintenance
+    window although it stops no node.
     """
 
     object: str
@@ -64,6 +65,7 @@ class Item:
     drains: bool = False
     members: tuple[int, ...] = ()
     disposable: bool = False
+    scheduled: bool = False
 
     @property
     def title(self) -> str:
@@ -72,6 +74,11 @@ class Item:
     @property
     def disruptive(self) -> bool:
         return self.impact.disruptive and not self.disposable
+
+    @property
+    def waits(self) -> bool:
+        """A pause and closed maintenance windows hold it back."""
+        return self.disruptive or self.scheduled
 
 
 @dataclass(frozen=True)
@@ -139,6 +146,7 @@ def shown(item: Item) -> dict[str, Any]:
         "why": item.why,
         "node": item.node or None,
         "disruptive": item.disruptive,
+        "waits_for_window": item.waits,
         "drains": item.drains,
         "etcd_members": list(item.members),
     }

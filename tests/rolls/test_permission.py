@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from talops.app import pauses
-from talops.approval import Impact
+from talops.app.infra.health import watched
+from talops.app.infra.layers import OpenLayers, Order
+from talops.approval import Impact, Item
 from talops.errors import TalopsError
 from talops.inventory.operating import Maintenance
 from talops.pipeline.planning import Plan, StagePlan
-from talops.pipeline.stage import Change
+from talops.pipeline.stage import Change, Reporter
 from talops.rolls.options import DEFAULT, RollOptions
-from talops.rolls.permission import permit, refusal
-from talops.site.site import ClosedSite
+from talops.rolls.permission import NotNowError, permit, refusal
+from talops.rolls.rolling import Rolling
+from talops.site.site import ClosedSite, Site
 from talops.site.state.pausing import RECORD
+from talops.tofu.policy import Policy
+from talops.upgrades.changes import of_kubernetes
+from talops.upgrades.path import Hop, Part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,3 +92,39 @@ async def test_pause_and_resume(site: ClosedSite) -> None:
         await refusal(site, RollOptions(now=True), NOW)
     await pauses.resume(site)
     assert await refusal(site, RollOptions(now=True), NOW) is None
+
+
+async def test_upgrade_of_kubernetes_is_held_back(site: ClosedSite) -> None:
+    """It stops no node, but it waits for a window: before it begins, and between its steps."""
+    hop = of_kubernetes(Hop(Part.KUBERNETES, "v1.35.4", "v1.36.3"))
+    await pauses.pause(site, "quarter end")
+    with pytest.raises(NotNowError, match=r"quarter end; .*disrupt Kubernetes v1\.35\.4"):
+        await permit(site, DEFAULT, plan(hop))
+    nothing: Any = None
+    whole = Site(site.cluster, site.root, {}, {}, nothing, site.root, site.root)
+    roller, report = Rolling(whole).roller, Reporter("upgrade", lambda _: None)
+    with pytest.raises(NotNowError, match="quarter end"):
+        await roller.pass_gates(report)
+    with pytest.raises(
+        TalopsError, match=r"the roll has stopped; first failure: upgrade: .*paused"
+    ):
+        await roller.pass_gates(report)
+
+
+async def test_infra_apply_is_held_back(site: ClosedSite) -> None:
+    """As `up`, also before the cluster has secrets; a destroy is not."""
+    nothing: Any = None
+    closed = replace(site.cluster, maintenance=NEVER_NOW)
+    run = OpenLayers(site.root, (), site.root, lambda _: None, closed, {}, {})
+    restart = Item("vm.w-1", Impact.RESTARTS, "w-1")
+    held = await watched(run, Order(Policy()), nothing, nothing)
+    with pytest.raises(NotNowError, match=r"no maintenance window is open.*disrupt w-1"):
+        await held.permit([restart])
+    await held.permit([Item("vm.w-2", Impact.CREATES, "w-2")])
+    now = await watched(run, Order(Policy()), nothing, nothing, now=True)
+    await now.permit([restart])
+    await pauses.pause(site, "quarter end")
+    with pytest.raises(NotNowError, match="quarter end"):
+        await now.permit([restart])
+    destroy = await watched(run, Order(Policy(), destroy=True), nothing, nothing)
+    await destroy.permit([restart])

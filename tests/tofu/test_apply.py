@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from talops.approval import Item
     from talops.events import Event
     from talops.tofu.engine import Engine
     from talops.tofu.ordering import Batch
@@ -105,6 +106,21 @@ async def test_refused_before_anything_is_touched(tmp_path: Path) -> None:
     await run(world, tmp_path, replace(CONDUCT, policy=Policy(allow_destroy=frozenset({"w-1"}))))
     assert "w-1" not in world.actual
     assert "w-9" in world.actual
+
+
+async def test_held_back_before_anything_is_touched(tmp_path: Path) -> None:
+    """Who may say that this is not the time is asked with every change, before the first one."""
+    world = bigger()
+    asked: list[Item] = []
+
+    async def never(items: Sequence[Item]) -> None:
+        asked.extend(items)
+        raise TalopsError("not now")
+
+    with pytest.raises(TalopsError, match="not now"):
+        await run(world, tmp_path, replace(CONDUCT, permit=never))
+    assert {item.node for item in asked} == set(NODES)
+    assert world.restarted == []
 
 
 async def test_foreign_disk_is_seen(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 async def conditions_of(
     site: ClosedSite, board: Board, now: datetime | None = None
 ) -> list[Condition]:
-    """Only if the plan disrupts something: nothing else waits for them."""
-    if not any(item["disruptive"] for item in report_of(board).items):
+    """Only if something of the plan waits for them."""
+    if not any(item["waits_for_window"] for item in report_of(board).items):
         return []
     found = []
     if pause := await read_pause(site):

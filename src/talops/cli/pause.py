@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from talops.site.site import ClosedSite
 
 HELD_BACK = (
-    "Held back: restarts, reboots, drains, replacements and removals by talops up; a roll that "
-    "runs stops before its next node."
+    "Held back: restarts, reboots, drains, replacements, removals and upgrades by talops up and "
+    "talops infra apply; a roll that runs stops before its next node."
 )
 NOT_HELD_BACK = (
     "Not held back: the node that is being changed now, changes that disrupt nothing, the "
-    "commands down, reset, recover and talos, and other tools."
+    "commands down, reset, recover, infra destroy and talos, and other tools."
 )
 
 

@@ -10,6 +10,9 @@ from talops.inventory.windows import moment, window_state
 from talops.site.state.pausing import read_pause
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from talops.approval import Item
     from talops.pipeline.planning import Plan
     from talops.rolls.options import RollOptions
     from talops.site.site import ClosedSite
@@ -42,7 +45,12 @@ async def refusal(
 
 async def permit(site: ClosedSite, options: RollOptions, plan: Plan) -> None:
     """Raise if this plan disrupts something, and that may not start now."""
-    names = disrupted(plan)
+    items = [i for each in plan.stages for change in each.changes for i in change.items() or ()]
+    await permit_items(site, options, items)
+
+
+async def permit_items(site: ClosedSite, options: RollOptions, items: Iterable[Item]) -> None:
+    names = held_back(items)
     if not names:
         return
     refused = await refusal(site, options)
@@ -55,7 +63,6 @@ async def permit(site: ClosedSite, options: RollOptions, plan: Plan) -> None:
     raise refused
 
 
-def disrupted(plan: Plan) -> list[str]:
-    """Names of what a plan stops, or loses, as far as it is known."""
-    items = [i for each in plan.stages for change in each.changes for i in change.items() or ()]
-    return list(dict.fromkeys(item.node or item.title for item in items if item.disruptive))
+def held_back(items: Iterable[Item]) -> list[str]:
+    """Names of what stops, is lost, or is upgraded."""
+    return list(dict.fromkeys(item.node or item.title for item in items if item.waits))

@@ -106,7 +106,8 @@ class Roller:
         async with lock:
             self._check()
             await self._site.fence.check()
-            await self._permit(turn)
+            if turn.act:
+                await self._permit(turn.node.name)
             try:
                 await self._steps(turn, report)
             except TalopsError as error:
@@ -116,14 +117,14 @@ class Roller:
     async def pass_gates(self, report: Reporter) -> None:
         """For changes that restart parts of a node, but do not take it out of service."""
         self._check()
+        await self._permit(report.stage)
         gates = await self._all_gates()
         await gates.pass_all(self._absence(), report.waiting)
 
-    async def _permit(self, turn: Turn) -> None:
+    async def _permit(self, name: str) -> None:
         """A window may close, and someone may pause, between two nodes."""
-        refused = await refusal(self._site, self.options) if turn.act else None
-        if refused:
-            self._failed = self._failed or f"{turn.node.name}: {refused.what}"
+        if refused := await refusal(self._site, self.options):
+            self._failed = self._failed or f"{name}: {refused.what}"
             raise refused
 
     async def change(

@@ -85,6 +85,7 @@ class Applier:
             await self._plan(saved)
             plan, changes = await self.judged(saved)
         fresh = self._check(plan, changes, approved)
+        await self._options.permit(items(changes))
         await self._must_be_free(plan)
         sick = await self._options.guard.sick() if self._concerns_etcd(changes) else frozenset()
         batches = await self._batches(plan, changes, fresh, sick)

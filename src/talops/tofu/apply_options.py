@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from talops.tofu.policy import Policy
 
 if TYPE_CHECKING:
+    from talops.approval import Item
     from talops.tofu.judge import Judged
     from talops.tofu.ordering import Batch
     from talops.tofu.plan import Change
@@ -24,6 +25,8 @@ FindLost = Callable[["Sequence[Change]"], Awaitable[Mapping[str, str]]]
 Identify = Callable[["Sequence[Change]"], Awaitable[None]]
 # Address of a VM to create → the VM that already has its VMID.
 Occupied = Callable[["Sequence[Change]"], Awaitable[Mapping[str, str]]]
+# Raises if the changes of a plan must not be made now.
+Permit = Callable[["Sequence[Item]"], Awaitable[None]]
 PAUSES = (2.0, 8.0, 20.0)
 
 
@@ -66,6 +69,10 @@ class Roll(Protocol):
         ...
 
 
+async def unasked(_: Sequence[Item]) -> None:
+    """A run asks for its whole plan, before it begins."""
+
+
 async def _unread(_: Sequence[Change]) -> Disks | None:
     return None
 
@@ -102,6 +109,7 @@ class ApplyOptions:
     roll: Roll | None = None
     # Raises if this run lost its lock to another one; asked right before each apply.
     fence: Callable[[], Awaitable[None]] = unfenced
+    permit: Permit = unasked
     parallelism: int | None = None
     extra: tuple[str, ...] = ()
     # A later plan of this apply uses the same options: destroy, and these targets only.

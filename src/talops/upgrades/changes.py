@@ -53,7 +53,7 @@ class HopChange(Change):
 def of_kubernetes(hop: Hop) -> HopChange:
     """Its components restart one by one; nodes and their pods do not."""
     title, detail = str(hop), "without restarts of nodes"
-    item = Item(title, Impact.RESTARTS_SERVICE, title, detail)
+    item = Item(title, Impact.RESTARTS_SERVICE, title, detail, scheduled=True)
     return HopChange("upgrade", title, detail, hop=hop, objects=(item,))
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.lab.talos.site import QUICK
 
+from talops.app import pauses
 from talops.errors import TalopsError
 from talops.events import PartProgress, PlannedChange
 from talops.files import write_atomic
@@ -24,6 +25,7 @@ from talops.machineconfig.kubernetes_images import STATIC_PODS, numbers, read
 from talops.machineconfig.yamltext import dump_all
 from talops.pipeline.runner import Options, run_stages
 from talops.pipeline.stage import Absent, Reporter
+from talops.rolls.permission import NotNowError
 from talops.rolls.rolling import Rolling
 from talops.site.fleet import Configured
 from talops.stages.apply_config import ApplyConfig
@@ -76,6 +78,12 @@ async def test_stops_where_it_must_and_goes_on(
         cluster.limits = QUICK
         broken.unlink()
         assert await cluster.hop().look() == Span(OLD, NEW)
+
+        await pauses.pause(cluster.site, "quarter end")
+        with pytest.raises(NotNowError, match="quarter end"):
+            await cluster.hop().run(NEW)
+        assert cluster.applied() == before + 1, "a pause holds it back"
+        await pauses.resume(cluster.site)
 
         cluster.events.clear()
         await cluster.hop().run(NEW)

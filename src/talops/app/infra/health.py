@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,19 +11,31 @@ if TYPE_CHECKING:
 
     from talops.app.infra.layers import OpenLayers, Order
     from talops.events import Emit
+    from talops.inventory.model import Cluster
+    from talops.rolls.options import RollOptions
+    from talops.tofu.apply_options import Permit
     from talops.tofu.ordering import Batch
 
 
-async def watched(run: OpenLayers, order: Order, emit: Emit, note: Callable[[str], None]) -> Order:
-    """Without an inventory or a cluster, there is nothing to wait for and nothing to guard."""
+async def watched(
+    run: OpenLayers, order: Order, emit: Emit, note: Callable[[str], None], *, now: bool = False
+) -> Order:
+    """Without an inventory or a cluster, there is nothing to wait for and nothing to guard. `now`:
+    also outside of maintenance windows.
+    """
+    from talops.rolls.options import RollOptions
     from talops.site.secrets_file import find_secrets
 
-    cluster = run.cluster
-    if cluster is None or find_secrets(run.root) is None:
+    cluster, allowed = run.cluster, order.policy.allow_unhealthy_etcd
+    if cluster is None:
+        return order
+    options = RollOptions(now=now, allow_unhealthy_etcd=allowed)
+    if not order.destroy:  # as `down`, which is not held back
+        order = replace(order, permit=_permit(run, cluster, options))
+    if find_secrets(run.root) is None:
         return order
     from talops.app.opening import closed_site, open_site
     from talops.pipeline.stage import Reporter
-    from talops.rolls.options import RollOptions
     from talops.rolls.rolling import Rolling
     from talops.rolls.vms import VmRoll
     from talops.site.etcd_guard import guard_of
@@ -43,12 +56,18 @@ async def watched(run: OpenLayers, order: Order, emit: Emit, note: Callable[[str
             whole=batch.whole,
         )
 
-    allowed = order.policy.allow_unhealthy_etcd
-    # A layer that is applied by hand is not bound to windows; a pause is obeyed.
-    rolling = Rolling(site, RollOptions(now=True, allow_unhealthy_etcd=allowed))
+    rolling = Rolling(site, replace(options, now=now or order.destroy))
     return replace(
         order,
         healthy=healthy,
         guard=guard_of(site, site.secrets, order.policy),
         roll=VmRoll(rolling, healthy, Reporter("infra", run.emit)),
     )
+
+
+def _permit(run: OpenLayers, cluster: Cluster, options: RollOptions) -> Permit:
+    from talops.rolls.permission import permit_items
+    from talops.site.site import ClosedSite
+
+    site = ClosedSite(cluster, run.root, run.environment, run.credentials)
+    return partial(permit_items, site, options)

@@ -12,7 +12,16 @@ from talops.pipeline.lease import Fence
 from talops.site import layer_access as access
 from talops.site.site import ClosedSite
 from talops.site.state.own_name import claim
-from talops.tofu.apply_options import ApplyOptions, Guard, Healthy, NoGuard, Roll, no_wait
+from talops.tofu.apply_options import (
+    ApplyOptions,
+    Guard,
+    Healthy,
+    NoGuard,
+    Permit,
+    Roll,
+    no_wait,
+    unasked,
+)
 from talops.tofu.layers import choose, find_layers
 from talops.tofu.policy import Policy
 
@@ -38,6 +47,7 @@ class Order:
     healthy: Healthy = no_wait
     guard: Guard = field(default_factory=NoGuard)
     roll: Roll | None = None
+    permit: Permit = unasked
     parallelism: int | None = None
     extra: Sequence[str] = ()
     destroy: bool = False
@@ -85,6 +95,7 @@ class OpenLayers:
             guard=order.guard,
             fence=self.fence.check,
             roll=order.roll,
+            permit=order.permit,
             parallelism=order.parallelism,
             extra=tuple(order.extra),
             destroy=order.destroy,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from talops.app.infra.layers import Order
 from talops.errors import DifferencesFoundError, TalopsError
+from talops.rolls.permission import NotNowError
 from talops.site.layer_access import expected_outputs
 from talops.site.state.copies import copies_around
 from talops.tofu.apply import fleeting
@@ -62,7 +63,7 @@ async def _apply(run: OpenLayers, layer: Layer, order: Order) -> None:
     try:
         with copies_around(run.root, run.cluster):
             await applier.apply(saved)
-    except RefusedError:  # nothing was changed: a run that allows the destroys can use this plan
+    except (RefusedError, NotNowError):  # nothing was changed: a later run can use this plan
         raise
     except BaseException:
         saved.unlink(missing_ok=True)

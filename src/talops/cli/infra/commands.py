@@ -16,6 +16,7 @@ from talops.cli.options import (
     AllowReplace,
     AllowUnhealthyEtcd,
     Directory,
+    Now,
     allowing,
 )
 from talops.cli.output import note, print_json
@@ -73,13 +74,14 @@ def apply(
     allow_disconnect: AllowDisconnect = None,
     allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     parallelism: Parallelism = None,
+    now: Now = False,
 ) -> None:
     """Apply the saved plans, then check that no changes are left."""
     from talops.app.infra.running import apply_saved
 
     policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     with asked.run() as run:
-        order = _order(run, asked, policy, parallelism)
+        order = _order(run, asked, policy, parallelism, now=now)
         exclusively(run, "apply", lambda run: apply_saved(run, order))
 
 
@@ -91,13 +93,14 @@ def apply_auto(
     allow_disconnect: AllowDisconnect = None,
     allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     parallelism: Parallelism = None,
+    now: Now = False,
 ) -> None:
     """Plan and apply each layer in one step, with the same checks."""
     from talops.app.infra.running import apply_layers
 
     policy = allowing(allow_replace, allow_destroy, allow_disconnect, allow_unhealthy_etcd)
     with asked.run() as run:
-        order = _order(run, asked, policy, parallelism)
+        order = _order(run, asked, policy, parallelism, now=now)
         exclusively(run, "apply-auto", lambda run: apply_layers(run, order, note))
 
 
@@ -230,18 +233,20 @@ def import_(
         )
 
 
-def _order(run: OpenLayers, asked: Asked, policy: Policy, parallelism: int | None) -> Order:
+def _order(
+    run: OpenLayers, asked: Asked, policy: Policy, parallelism: int | None, *, now: bool
+) -> Order:
     from talops.app.infra.layers import Order
 
-    return _watched(run, Order(policy, parallelism=parallelism, extra=asked.extra))
+    return _watched(run, Order(policy, parallelism=parallelism, extra=asked.extra), now=now)
 
 
-def _watched(run: OpenLayers, order: Order) -> Order:
+def _watched(run: OpenLayers, order: Order, *, now: bool = False) -> Order:
     from talops.app.infra.health import watched
     from talops.cli.tools.progress import progress
 
     with progress() as emit:
-        return asyncio.run(watched(run, order, emit, note))
+        return asyncio.run(watched(run, order, emit, note, now=now))
 
 
 def _format(asked: Asked, *, check: bool) -> bool:
