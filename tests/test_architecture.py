@@ -64,10 +64,12 @@ ALLOWED: dict[str, set[str]] = {
     "rolls": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
     "upgrades": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
     "reconfigure": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
+    "importing": FOUNDATION | HELPERS | PURE,
     "stages": FOUNDATION
     | PURE
     | CLIENTS
-    | {"pipeline", "site", "delivery", "adoption", "checks", "rolls", "upgrades", "reconfigure"},
+    | {"pipeline", "site", "delivery", "adoption", "checks", "rolls", "upgrades", "reconfigure"}
+    | {"importing"},
     "views": FOUNDATION | {"pipeline", "inventory"},
     "lab": FOUNDATION | WIRE,
 }

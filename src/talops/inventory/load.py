@@ -14,7 +14,7 @@ from talops.inventory.patches import patch_problems
 from talops.inventory.problems import errors, in_order
 from talops.inventory.resolve import resolve
 from talops.inventory.rules import broken_rules
-from talops.inventory.source import read
+from talops.inventory.source import read, read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +57,20 @@ def load(directory: Path) -> Loaded:
     problems += named_file_problems(inventory, directory)
     cluster = None if errors(problems) else resolve(inventory)
     return Loaded(cluster, tuple(in_order(problems)))
+
+
+def load_texts(cluster: str, nodes: str) -> Loaded:
+    """An inventory that is not written yet; files that it names are not looked for."""
+    cluster_document, unreadable = read_text(cluster, CLUSTER_FILE)
+    nodes_document, more = read_text(nodes, NODES_FILE)
+    problems = [*unreadable, *more]
+    if any(problem.rule in _WHOLE_FILE for problem in problems):
+        return Loaded(None, tuple(in_order(problems)))
+    inventory, refused = parse(Locator(cluster_document, nodes_document))
+    problems += refused
+    problems += broken_rules(inventory)
+    resolved = None if errors(problems) else resolve(inventory)
+    return Loaded(resolved, tuple(in_order(problems)))
 
 
 # After these there are no values to check; further problems would be noise.

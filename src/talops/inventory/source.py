@@ -66,10 +66,18 @@ class _StopError(Exception):
 
 def read(path: Path, root: Path) -> tuple[Document, list[FileProblem]]:
     """Read a file below `root`; all errors are returned as problems."""
-    document = Document(path.name)
     try:
         text = _text(path, root)
-        tree = _compose(text, path.name)
+    except _StopError as stop:
+        return Document(path.name), [stop.problem]
+    return read_text(text, path.name)
+
+
+def read_text(text: str, name: str) -> tuple[Document, list[FileProblem]]:
+    """The text of a file that was read elsewhere, or does not exist yet."""
+    document = Document(name)
+    try:
+        tree = _compose(text, name)
         builder = _Builder(document)
         document.data = builder.build(tree, ()) if tree is not None else None
     except _StopError as stop:
