@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from talops.cli.app import run
-from talops.lab.sample import LabInventory
+from talops.lab.sample import CA_FILE, LabInventory
 from talops.lab.world import World
 
 if TYPE_CHECKING:
@@ -230,3 +230,29 @@ def test_templates_from_the_command_line(site: Site) -> None:
     code, _, err = site.talops("template", "remove", "9000")
     assert code == 1
     assert "existing templates: none" in err
+
+
+def test_init_proposes_what_the_host_has(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`host check` then finds nothing; without credentials, or with a foreign CA, nothing is
+    written.
+    """
+    new = site.root / "new"
+    new.mkdir()
+    (new / "pve-ca.pem").write_text((site.root / CA_FILE).read_text())
+    url = site.details["proxmox"]["hosts"][0]["endpoint"]
+    words = ["-C", str(new), "init", "--from-proxmox", url, "--ca-file"]
+    code, _, err = site.talops(*words, str(site.root / CA_FILE))
+    assert (code, "copy it there" in err) == (1, True)
+    words += ["pve-ca.pem", "--name", "home"]
+    with monkeypatch.context() as without:
+        without.delenv("PROXMOX_VE_API_TOKEN")
+        code, _, err = site.talops(*words)
+        assert (code, "add --user root@pam" in err) == (1, True)
+    assert [file.name for file in new.iterdir()] == ["pve-ca.pem"]
+    code, _, err = site.talops(*words)
+    assert code == 0, err
+    assert "not used by a guest" in err
+    assert site.talops("-C", str(new), "check")[0] == 0
+    code, out, err = site.talops("-C", str(new), "host", "check")
+    assert (code, out) == (0, ""), err
+    assert "proxmox_disk_storage: local-lvm   # lvmthin" in (new / "cluster.yaml").read_text()

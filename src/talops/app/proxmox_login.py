@@ -9,6 +9,8 @@ from talops.errors import TalopsError
 from talops.redaction import Secret
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from talops.events import Emit
     from talops.inventory.model import Proxmox
     from talops.proxmox.client import Access, Password, Token
@@ -29,7 +31,11 @@ def proxmox_of(site: ClosedSite) -> Proxmox:
 
 def user_to_ask(site: ClosedSite, user: str | None = None) -> str | None:
     """The user whose password is missing; None if credentials are available."""
-    environment = site.environment
+    return asked_user(site.environment, user)
+
+
+def asked_user(environment: Mapping[str, str], user: str | None = None) -> str | None:
+    """The same where there is no site yet."""
     if user is None and not environment.get("PROXMOX_VE_API_TOKEN"):
         user = environment.get("PROXMOX_VE_USERNAME") or None
     if user is None:
@@ -43,8 +49,35 @@ async def access_to(
     site: ClosedSite, emit: Emit, user: str | None = None, password: Secret | None = None
 ) -> Access:
     """`user` logs in with a password; otherwise use the available credentials."""
-    login = _password(site, user, password) if user else await _available(site, emit, password)
-    return _access(site, login)
+    if user:
+        return _access(site, _password(site.environment, user, password))
+    return _access(site, await _available(site, emit, password))
+
+
+def access_without_site(
+    endpoint: str,
+    environment: Mapping[str, str],
+    user: str | None = None,
+    password: Secret | None = None,
+    ca_file: str | None = None,
+) -> Access:
+    """Before there is an inventory: a token or a password from the environment, or a prompt."""
+    from talops.proxmox.client import Access, token
+
+    given = environment.get("PROXMOX_VE_API_TOKEN")
+    user = user or (None if given else environment.get("PROXMOX_VE_USERNAME"))
+    if not user and not given:
+        raise TalopsError(
+            "no credentials for Proxmox",
+            where=endpoint,
+            hint="add --user root@pam, or set PROXMOX_VE_API_TOKEN=user@realm!name=value",
+        )
+    login = _password(environment, user, password) if user else token(given or "")
+    return Access(endpoint, login, insecure=is_insecure(environment), ca_file=ca_file)
+
+
+def is_insecure(environment: Mapping[str, str]) -> bool:
+    return environment.get("PROXMOX_VE_INSECURE", "").lower() in {"1", "true", "yes"}
 
 
 def with_token(site: ClosedSite, name: str, value: Secret) -> Access:
@@ -60,8 +93,7 @@ def _access(site: ClosedSite, login: Token | Password) -> Access:
     return Access(
         endpoint=environment.get("PROXMOX_VE_ENDPOINT") or proxmox.api_url,
         login=login,
-        insecure=proxmox.insecure
-        or environment.get("PROXMOX_VE_INSECURE", "").lower() in {"1", "true", "yes"},
+        insecure=proxmox.insecure or is_insecure(environment),
         ca_file=str((site.root / proxmox.ca_file).resolve()) if proxmox.ca_file else None,
     )
 
@@ -73,7 +105,7 @@ async def _available(site: ClosedSite, emit: Emit, password: Secret | None) -> T
     if given:
         return token(given)
     if user := site.environment.get("PROXMOX_VE_USERNAME"):
-        return _password(site, user, password)
+        return _password(site.environment, user, password)
     kept = (await with_credentials(site, emit)).credentials
     if kept.keys() >= {TOKEN_ID, TOKEN_VALUE}:
         return Token(kept[TOKEN_ID].reveal(), kept[TOKEN_VALUE])
@@ -85,11 +117,11 @@ async def _available(site: ClosedSite, emit: Emit, password: Secret | None) -> T
     )
 
 
-def _password(site: ClosedSite, user: str, given: Secret | None) -> Password:
+def _password(environment: Mapping[str, str], user: str, given: Secret | None) -> Password:
     """From the environment, or from a prompt; never from an argument."""
     from talops.proxmox.client import Password
 
-    given = given or Secret(site.environment.get("PROXMOX_VE_PASSWORD", ""))
+    given = given or Secret(environment.get("PROXMOX_VE_PASSWORD", ""))
     if not given:
         raise TalopsError(
             f"no password for {user}",

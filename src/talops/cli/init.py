@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sys
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -45,16 +47,48 @@ def init(
     bare_metal: Annotated[
         bool, typer.Option("--bare-metal", help="Create an inventory without Proxmox.")
     ] = False,
+    from_proxmox: Annotated[
+        str | None,
+        typer.Option(
+            "--from-proxmox",
+            metavar="URL",
+            help="Propose values from what this Proxmox has, with the reasons.",
+        ),
+    ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            metavar="USER@REALM",
+            help="Log in to Proxmox as this user with a password instead of a token.",
+        ),
+    ] = None,
+    ca_file: Annotated[
+        Path | None,
+        typer.Option("--ca-file", help="CA of Proxmox, a file in the directory of the inventory."),
+    ] = None,
 ) -> None:
     """Create cluster.yaml and nodes.yaml interactively; never overwrites files."""
-    from talops.inventory.samples import Answers
-    from talops.inventory.support import NEW_CLUSTER_KUBERNETES, NEW_CLUSTER_TALOS
-
     assert directory is not None
+    given = (name, cidr, control_planes, workers)
+    if from_proxmox:
+        _propose(directory, from_proxmox, given, user, ca_file)
+        return
     if not bare_metal:
         proxmox_url = _ask("Proxmox API", proxmox_url, "https://pve.example:8006")
         proxmox_node = _ask("Proxmox node", proxmox_node, "pve")
-    answers = Answers(
+    _write(directory, _answers(given, proxmox_url, proxmox_node))
+
+
+Given = tuple[str | None, str | None, int | None, int | None]
+
+
+def _answers(given: Given, proxmox_url: str | None, proxmox_node: str | None) -> Answers:
+    from talops.inventory.samples import Answers
+    from talops.inventory.support import NEW_CLUSTER_KUBERNETES, NEW_CLUSTER_TALOS
+
+    name, cidr, control_planes, workers = given
+    return Answers(
         name=_ask("Name of the cluster", name, "home"),
         cidr=_network(_ask("Network of the nodes", cidr, "10.0.0.0/24")),
         control_planes=int(_ask("Control planes", _text(control_planes), "3")),
@@ -63,6 +97,35 @@ def init(
         kubernetes_version=NEW_CLUSTER_KUBERNETES,
         proxmox_url=proxmox_url,
         proxmox_node=proxmox_node,
+    )
+
+
+def _propose(directory: Path, url: str, given: Given, user: str | None, ca: Path | None) -> None:
+    from talops.app.proposing.choose import Wish
+    from talops.app.proposing.create import inside, propose_inventory
+    from talops.app.proxmox_login import access_without_site, asked_user, is_insecure
+    from talops.cli.host.access import ask_password
+
+    name, cidr, control_planes, workers = given
+    ca_file = inside(directory, ca) if ca else None
+    asked = asked_user(os.environ, user)
+    access = access_without_site(
+        url.rstrip("/").removesuffix("/api2/json"),
+        os.environ,
+        user,
+        ask_password(asked) if asked else None,
+        str(directory / ca_file) if ca_file else None,
+    )
+    wish = Wish(
+        url=access.endpoint,
+        controllers=int(_ask("Control planes", _text(control_planes), "3")),
+        workers=int(_ask("Workers", _text(workers), "2")),
+        cidr=_network(cidr) if cidr else None,
+        insecure=is_insecure(os.environ),
+        ca_file=ca_file,
+    )
+    answers = asyncio.run(
+        propose_inventory(access, wish, _ask("Name of the cluster", name, "home"))
     )
     _write(directory, answers)
 
@@ -98,4 +161,7 @@ def _write(directory: Path, answers: Answers) -> None:
         else:
             private = " (private: back it up, never commit it)" if file.private else ""
             typer.echo(f"wrote {file.path}{private}")
+    if answers.proposal:
+        for text in answers.proposal.notes:
+            note(text)
     note("next: talops check, then talops secrets init, then talops configure")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from talops.visible import visible
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from ipaddress import IPv4Network
 
 GITIGNORE = """\
@@ -26,6 +31,47 @@ crash.log
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A proposed value, and why."""
+
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One node: its number, VMID, host if it is not `proxmox_node`, and commented lines."""
+
+    number: int
+    vm_id: int
+    host: str | None = None
+    extras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a Proxmox host has for a new cluster."""
+
+    url: Choice
+    insecure: bool
+    ca_file: str | None
+    node: Choice
+    iso_storage: Choice
+    disk_storage: Choice
+    bridge: Choice
+    network: str
+    gateway: Choice | None
+    cores: Choice
+    controller_memory: Choice
+    worker_memory: Choice
+    disk: Choice
+    placements: tuple[Placement, ...]
+    vm_ids: str
+    block: int = 0  # added to the address of each node and to the virtual one
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Answers:
     name: str
     cidr: IPv4Network
@@ -35,15 +81,22 @@ class Answers:
     kubernetes_version: str
     proxmox_url: str | None
     proxmox_node: str | None
+    proposal: Proposal | None = None
 
     @property
     def vip(self) -> str | None:
-        return str(self.cidr.network_address + 10) if self.control_planes > 1 else None
+        block = self.proposal.block if self.proposal else 0
+        return str(self.cidr.network_address + block + 10) if self.control_planes > 1 else None
 
 
 def cluster_text(answers: Answers) -> str:
     vip = f"cluster_api_addr: {answers.vip}" if answers.vip else "# cluster_api_addr: 10.0.0.10"
     proxmox = _proxmox_text(answers) if answers.proxmox_url else _METAL
+    gateway = f"# node_default_gateway: {answers.cidr.network_address + 1}"
+    why = "The default gateway is its first host."
+    if proposal := answers.proposal:
+        proxmox, why = _proposed_text(proposal), f"Here: {visible(proposal.network)}."
+        gateway = _entry("node_default_gateway", proposal.gateway) or gateway
     return f"""\
 # yaml-language-server: $schema=.schema/cluster.schema.json
 # The cluster. Check it with `talops check`; all keys: `talops schema cluster`.
@@ -53,9 +106,9 @@ cluster_name: {answers.name}
 talos_version: {answers.talos_version}
 kubernetes_version: {answers.kubernetes_version}
 
-# The network of the nodes. The default gateway is its first host.
+# The network of the nodes. {why}
 node_cidr: {answers.cidr}
-# node_default_gateway: {answers.cidr.network_address + 1}
+{gateway}
 # node_dns_servers: [1.1.1.1, 1.0.0.1]
 # node_ntp_servers: [162.159.200.1, 162.159.200.123]
 # node_vlan_tag: 20
@@ -103,6 +156,58 @@ proxmox_vm_defaults:
 """
 
 
+def _proposed_text(found: Proposal) -> str:
+    notes = "".join(f"# {_comment(note)}\n" for note in found.notes)
+    access = _entry("proxmox_ca_file", Choice(found.ca_file, "")) if found.ca_file else ""
+    if found.insecure:
+        access = "proxmox_insecure: true   # from PROXMOX_VE_INSECURE; better: proxmox_ca_file"
+    return f"""\
+# Proxmox, as it was found. Do not store credentials here: talops secrets set proxmox_api_token_id …
+{notes}{_entry("proxmox_api_url", found.url)}
+{access or "# proxmox_ca_file: pve-ca.pem"}
+{_entry("proxmox_node", found.node)}
+{_entry("proxmox_iso_storage", found.iso_storage)}
+{_entry("proxmox_disk_storage", found.disk_storage)}
+# boot: iso                   # or image, template
+# boot_network: static        # address from the nocloud drive; or dhcp
+proxmox_vm_defaults:
+  {_entry("cores", found.cores)}
+  sockets: 1
+  {_entry("disk_size", Choice(found.disk.value, f"GiB; {found.disk.reason}"))}
+proxmox_vm_controller_defaults:
+  {_entry("memory", found.controller_memory)}
+proxmox_vm_worker_defaults:
+  {_entry("memory", found.worker_memory)}
+proxmox_vm_advanced:
+  {_entry("network_bridge", found.bridge)}
+{_hosts_text(found)}"""
+
+
+def _hosts_text(found: Proposal) -> str:
+    hosts = dict.fromkeys([found.node.value, *(p.host for p in found.placements if p.host)])
+    if len(hosts) == 1:
+        return ""
+    lines = "".join(f"    - {_entry('name', Choice(host, ''))}\n" for host in hosts)
+    return f"hypervisors:\n  nodes:\n{lines}"
+
+
+_PLAIN = re.compile(r"[A-Za-z][\w.-]*|\d+(\.\d+){3}|[1-9]\d*|https://[\w.:\[\]-]+")
+_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+
+
+def _entry(key: str, choice: Choice | None) -> str:
+    """Names of another system: a value that YAML could take for something else is quoted."""
+    if choice is None:
+        return ""
+    plain = _PLAIN.fullmatch(choice.value) and choice.value.lower() not in _WORDS
+    value = choice.value if plain else json.dumps(choice.value)
+    return f"{key}: {value}   # {_comment(choice.reason)}" if choice.reason else f"{key}: {value}"
+
+
+def _comment(text: str) -> str:
+    return visible(" ".join(text.split()))
+
+
 _METAL = """\
 # Bare metal: without these two keys, talops renders no OpenTofu files.
 # proxmox_api_url: https://pve.example:8006
@@ -111,6 +216,8 @@ _METAL = """\
 
 
 def nodes_text(answers: Answers) -> str:
+    if answers.proposal:
+        return _NODES.format("".join(_proposed(answers, answers.proposal)))
     entries = [
         _node(answers, f"{answers.name}-cp-{i}", 10 + i, controller=True)
         for i in range(1, answers.control_planes + 1)
@@ -119,10 +226,31 @@ def nodes_text(answers: Answers) -> str:
         _node(answers, f"{answers.name}-w-{i}", 20 + i, controller=False)
         for i in range(1, answers.workers + 1)
     ]
-    return (
-        "# yaml-language-server: $schema=.schema/nodes.schema.json\n"
-        "# The nodes. All keys: `talops schema nodes`.\nnodes:\n" + "".join(entries)
-    )
+    return _NODES.format("".join(entries))
+
+
+_NODES = """\
+# yaml-language-server: $schema=.schema/nodes.schema.json
+# The nodes. All keys: `talops schema nodes`.
+nodes:
+{}"""
+
+
+def _proposed(answers: Answers, proposal: Proposal) -> Iterator[str]:
+    yield f"  # {_comment(proposal.vm_ids)}\n"
+    yield "  # Proxmox shows no guest with these addresses; talops preflight asks the network.\n"
+    for number, place in enumerate(proposal.placements, 1):
+        controller = number <= answers.control_planes
+        role = f"cp-{number}" if controller else f"w-{number - answers.control_planes}"
+        yield f"""\
+  - name: {answers.name}-{role}
+    address: {answers.cidr.network_address + proposal.block + place.number}
+    controller: {"true" if controller else "false"}
+    vm_id: {place.vm_id}
+"""
+        if place.host:
+            yield f"    {_entry('host', Choice(place.host, ''))}\n"
+        yield from (f"    # {_comment(line)}\n" for line in place.extras)
 
 
 def _node(answers: Answers, name: str, host: int, *, controller: bool) -> str:

@@ -50,6 +50,8 @@ class Interface:
     vlan_aware: bool
     vlans: str = ""  # like 2-4094; empty: all that exist
     address: str = ""
+    network: str = ""  # the address with its prefix, like 10.0.0.2/24
+    gateway: str = ""
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,8 @@ def _interface(host: str, row: dict[str, Any]) -> Interface:
         vlan_aware=bool(row.get("bridge_vlan_aware")) or kind in {"OVSBridge", "vnet"},
         vlans=str(row.get("bridge_vids", "")),
         address=str(row.get("address") or str(row.get("cidr", "")).split("/")[0]),
+        network=str(row.get("cidr", "")),
+        gateway=str(row.get("gateway", "")),
     )
 
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 _GUEST = {"vmid": int, "node": str, "type?": str, "name?": TEXT, "status?": TEXT}
 _USES = {"maxcpu?": NUMBER, "maxmem?": NUMBER, "mem?": NUMBER}
-_INTERFACE = {"iface": str, "type?": TEXT, "bridge_vids?": TEXT, "address?": TEXT, "cidr?": TEXT}
+_TEXTS = ("type", "bridge_vids", "address", "cidr", "gateway")
+_INTERFACE = {"iface": str, **{f"{name}?": TEXT for name in _TEXTS}}
 _NAMES = ("vendor", "device", "subsystem_vendor", "subsystem_device")
 _DEVICE = {"id": str, "iommugroup?": NUMBER, "class?": TEXT, **{f"{n}?": str for n in _NAMES}}
 _FLAGS = {"active?": SCALAR, "enabled?": SCALAR, "shared?": SCALAR}

@@ -32,12 +32,12 @@ def access_to(site: ClosedSite, user: str | None = None) -> Access:
     from talops.cli.tools.progress import progress
 
     asked = proxmox_login.user_to_ask(site, user)
-    password = _ask(asked) if asked else None
+    password = ask_password(asked) if asked else None
     with progress() as emit:
         return asyncio.run(proxmox_login.access_to(site, emit, user, password))
 
 
-def _ask(user: str) -> Secret:
+def ask_password(user: str) -> Secret:
     """From a hidden prompt, or one line of stdin."""
     from talops.redaction import Secret
 
