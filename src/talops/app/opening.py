@@ -107,7 +107,7 @@ async def open_site(closed: ClosedSite, emit: Emit, nodes: re.Pattern[str] | Non
 
     root = closed.root
     _require_match(closed.cluster, nodes)
-    kubeconfig = _kubeconfig(closed)
+    kubeconfig = kubeconfig_of(closed)
     for file in (kubeconfig, root / TALOSCONFIG):
         sweep(file)
     keys = await open_keys(root, closed.environment, emit)
@@ -168,6 +168,6 @@ async def find_engine(
     return (await ensure_engine(chain, program, encrypted=encrypted)).path
 
 
-def _kubeconfig(site: ClosedSite) -> Path:
+def kubeconfig_of(site: ClosedSite) -> Path:
     named = site.environment.get("KUBECONFIG", "").split(os.pathsep)[0]
     return Path(named) if named else site.root / KUBECONFIG

@@ -52,6 +52,8 @@ COMMANDS: dict[str, str] = {
     "analyze": "talops.cli.look.analyze",
     "runs": "talops.cli.look.runs",
     "support": "talops.cli.look.support",
+    "certificates": "talops.cli.access.certificates",
+    "access": "talops.cli.access.grants",
     "secrets": "talops.cli.secrets.commands",
     "gitops": "talops.cli.gitops",
     "talos": "talops.cli.talos.commands",

@@ -85,7 +85,7 @@ def _left(left: timedelta) -> str:
 def _authorities(bundle: Bundle) -> list[CertificateExpiry]:
     pairs = {"Talos": bundle.os, "Kubernetes": bundle.k8s, "etcd": bundle.etcd}
     pairs["aggregator"] = bundle.aggregator
-    hint = "rotate the CA while the cluster is healthy: talosctl rotate-ca"
+    hint = "talops certificates"
     return [
         CertificateExpiry(
             f"the {name} CA", _end(base64.b64decode(pair.crt)), timedelta(days=180), hint
@@ -100,7 +100,7 @@ def _files(site: Site) -> tuple[list[CertificateExpiry], list[Finding]]:
     found, unread = [], []
     entry = kubeconfig_file.entry(site.kubeconfig, site.cluster.name)
     if entry:
-        hint = "talops up --only kubeconfig"
+        hint = "talops certificates renew"
         found.append(
             CertificateExpiry("the kubeconfig's certificate", entry.expires(), month, hint)
         )
@@ -112,7 +112,7 @@ def _files(site: Site) -> tuple[list[CertificateExpiry], list[Finding]]:
         except TalopsError as error:
             unread.append(from_error(error))
         else:
-            hint = "talops talos client-config"
+            hint = "talops certificates renew"
             found.append(CertificateExpiry("the talosconfig's certificate", at, month, hint))
     return found, unread
 

@@ -8,7 +8,7 @@ import ssl
 from talops.errors import UnreachableError
 
 SECONDS = 10.0
-APID, KUBERNETES = 50000, 6443
+APID, KUBERNETES, ETCD = 50000, 6443, 2379
 
 
 async def certificate(host: str, port: int) -> bytes:

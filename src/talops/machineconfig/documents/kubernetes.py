@@ -8,6 +8,7 @@ from talops.machineconfig import images
 from talops.machineconfig.documents.document import document
 from talops.machineconfig.documents.policies import AUDIT_POLICY, POD_SECURITY
 from talops.machineconfig.secrets import pem
+from talops.machineconfig.secrets.rotating import Rotated
 
 if TYPE_CHECKING:
     from talops.machineconfig.request import ClusterRequest, NodeRequest
@@ -59,9 +60,11 @@ def _node(cluster: ClusterRequest, node: NodeRequest) -> dict[str, Any]:
 
 
 def _api_server_ca(node: NodeRequest, bundle: Bundle) -> dict[str, Any]:
+    others = [_text(pair.crt) for pair in bundle.accepted(Rotated.KUBERNETES_CA)]
     if node.control_plane:
-        return document("KubeAPIServerCAConfig", issuingCA=_pair(bundle.k8s))
-    return document("KubeAPIServerCAConfig", acceptedCAs=[_text(bundle.k8s.crt)])
+        more: dict[str, Any] = {"acceptedCAs": others} if others else {}
+        return document("KubeAPIServerCAConfig", issuingCA=_pair(bundle.k8s), **more)
+    return document("KubeAPIServerCAConfig", acceptedCAs=[_text(bundle.k8s.crt), *others])
 
 
 def _control_plane(cluster: ClusterRequest, bundle: Bundle) -> list[dict[str, Any]]:
@@ -73,13 +76,7 @@ def _control_plane(cluster: ClusterRequest, bundle: Bundle) -> list[dict[str, An
         document("KubeAuthorizerConfig", name="node", type="Node"),
         document("KubeAuthorizerConfig", name="rbac", type="RBAC"),
         document("KubeEtcdEncryptionConfig", config=_encryption(bundle)),
-        document(
-            "KubeServiceAccountConfig",
-            issuer={
-                "privateKey": _text(bundle.service_account.reveal()),
-                "issuerURL": cluster.endpoint,
-            },
-        ),
+        _service_account(cluster, bundle),
         *_components(cluster),
     ]
 
@@ -106,13 +103,35 @@ def _authentication() -> dict[str, Any]:
     return {"anonymous": {"enabled": True, "conditions": conditions}, "jwt": []}
 
 
+def _service_account(cluster: ClusterRequest, bundle: Bundle) -> dict[str, Any]:
+    keys = [
+        pem.public_pem(_text(pair.key.reveal()))
+        for pair in bundle.accepted(Rotated.SERVICE_ACCOUNT)
+    ]
+    return document(
+        "KubeServiceAccountConfig",
+        issuer={
+            "privateKey": _text(bundle.service_account.reveal()),
+            "issuerURL": cluster.endpoint,
+        },
+        **({"accepted": {"publicKeys": keys}} if keys else {}),
+    )
+
+
 def _encryption(bundle: Bundle) -> dict[str, Any]:
-    """Names and order of older Talos: a value in etcd names its encryption key."""
-    keys = {"secretbox": ("key2", bundle.secretbox), "aescbc": ("key1", bundle.aescbc)}
+    """Names and order of older Talos: a value in etcd names its encryption key. The first key of
+    the first provider encrypts.
+    """
+    rotation = bundle.rotations.get(Rotated.ENCRYPTION)
+    other = rotation.accepted if rotation else None
+    secretbox = [(bundle.secretbox_name, bundle.secretbox)] if bundle.secretbox else []
+    if rotation and other:
+        secretbox.append((rotation.name, other.key))
+    keys = {"secretbox": secretbox, "aescbc": [("key1", bundle.aescbc)] if bundle.aescbc else []}
     providers = [
-        {provider: {"keys": [{"name": name, "secret": secret.reveal()}]}}
-        for provider, (name, secret) in keys.items()
-        if secret
+        {provider: {"keys": [{"name": n, "secret": secret.reveal()} for n, secret in listed]}}
+        for provider, listed in keys.items()
+        if listed
     ]
     return {"resources": [{"providers": providers, "resources": ["secrets"]}]}
 

@@ -8,6 +8,7 @@ from talops.machineconfig import images
 from talops.machineconfig.documents import nvidia
 from talops.machineconfig.documents.kubernetes import KUBEPRISM_PORT, NO_EXTERNAL_LB
 from talops.machineconfig.documents.policies import AUDIT_POLICY, POD_SECURITY
+from talops.machineconfig.secrets.rotating import Rotated
 
 if TYPE_CHECKING:
     from talops.machineconfig.request import ClusterRequest, NodeRequest
@@ -42,8 +43,15 @@ def _identity(cluster: ClusterRequest, node: NodeRequest, bundle: Bundle) -> dic
         "type": "controlplane" if node.control_plane else "worker",
         "token": bundle.trustd_token.reveal(),
         "ca": _pair(bundle.os, with_key=node.control_plane),
+        **_accepted(bundle, Rotated.TALOS_CA),
         "certSANs": list(cluster.cert_sans),
     }
+
+
+def _accepted(bundle: Bundle, rotated: Rotated) -> dict[str, Any]:
+    """Certificates of CAs that are accepted besides the one that signs."""
+    others = [{"crt": pair.crt} for pair in bundle.accepted(rotated)]
+    return {"acceptedCAs": others} if others else {}
 
 
 def _machine(cluster: ClusterRequest, node: NodeRequest) -> dict[str, Any]:
@@ -124,7 +132,8 @@ def _shared(cluster: ClusterRequest, bundle: Bundle) -> dict[str, Any]:
 
 
 def _worker(_: ClusterRequest, bundle: Bundle) -> dict[str, Any]:
-    return {"ca": _pair(bundle.k8s, with_key=False)}
+    accepted = _accepted(bundle, Rotated.KUBERNETES_CA)
+    return {"ca": _pair(bundle.k8s, with_key=False)} | accepted
 
 
 def _control_plane(cluster: ClusterRequest, bundle: Bundle) -> dict[str, Any]:
@@ -134,6 +143,7 @@ def _control_plane(cluster: ClusterRequest, bundle: Bundle) -> dict[str, Any]:
         "aescbcEncryptionSecret": bundle.aescbc.reveal(),
         "secretboxEncryptionSecret": bundle.secretbox.reveal(),
         "ca": _pair(bundle.k8s, with_key=True),
+        **_accepted(bundle, Rotated.KUBERNETES_CA),
         "aggregatorCA": _pair(bundle.aggregator, with_key=True),
         "serviceAccount": {"key": bundle.service_account.reveal()},
         "apiServer": _api_server(cluster),

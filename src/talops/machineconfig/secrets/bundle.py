@@ -13,16 +13,20 @@ from talops.errors import TalopsError
 from talops.machineconfig import yamltext
 from talops.machineconfig.contract import Contract
 from talops.machineconfig.documents.secret_parts import in_main_document
-from talops.machineconfig.secrets import pem, pki
+from talops.machineconfig.secrets import pem, pki, rotating
 from talops.machineconfig.secrets.pki import Pair
+from talops.machineconfig.secrets.rotating import Rotated, Rotation
 from talops.redaction import Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
 _TOKEN_ALPHABET = string.digits + string.ascii_lowercase
 _RANDOM_BYTES = 32
+FIRST_SECRETBOX = "key2"
+# What talosctl does not know, and ignores: present during a rotation, and after that of a key.
+_OWN = "talops"
 # A comment, because the file has the format of talosctl; sops keeps comments, encrypted.
 _PINNED = "# Talos config contract, pinned when the cluster was created: v{}\n"
 _PINNED_LINE = re.compile(r"^# Talos config contract, pinned [^:]*: v(\S+)$", re.MULTILINE)
@@ -45,12 +49,29 @@ class Bundle:
     # Only in clusters created before Talos 1.3; without it their Secrets cannot be decrypted.
     aescbc: Secret = field(default_factory=lambda: Secret(""))
     contract: Contract | None = field(default=None, compare=False)
+    # The name by which values in etcd refer to the secretbox key; Talos' own at first.
+    secretbox_name: str = FIRST_SECRETBOX
+    rotations: Mapping[Rotated, Rotation] = field(default_factory=dict, hash=False)
+
+    @property
+    def trusted_os(self) -> str:
+        """Every CA that may have signed the certificate of a node, in one line."""
+        return rotating.trusted(self.os, self.rotations.get(Rotated.TALOS_CA))
+
+    @property
+    def trusted_k8s(self) -> str:
+        return rotating.trusted(self.k8s, self.rotations.get(Rotated.KUBERNETES_CA))
+
+    def accepted(self, rotated: Rotated) -> tuple[Pair, ...]:
+        """What is accepted besides the one in use."""
+        return rotating.accepted(self.rotations, rotated)
 
     def secrets(self) -> Iterator[Secret]:
         """Every value to mask."""
         yield from (self.cluster_secret, self.bootstrap_token, self.trustd_token)
         yield from (self.service_account, self.secretbox, self.aescbc)
         yield from (pair.key for pair in (self.etcd, self.k8s, self.aggregator, self.os))
+        yield from (rotation.other.key for rotation in self.rotations.values())
 
     def to_data(self) -> dict[str, Any]:
         inner = {"bootstraptoken": self.bootstrap_token.reveal()}
@@ -58,6 +79,11 @@ class Bundle:
             inner["aescbcencryptionsecret"] = self.aescbc.reveal()
         if self.secretbox:
             inner["secretboxencryptionsecret"] = self.secretbox.reveal()
+        own: dict[str, Any] = {}
+        if self.secretbox_name != FIRST_SECRETBOX:
+            own["secretboxKeyName"] = self.secretbox_name
+        if self.rotations:
+            own["rotation"] = {str(n): r.to_data() for n, r in self.rotations.items()}
         return {
             "cluster": {"id": self.cluster_id, "secret": self.cluster_secret.reveal()},
             "secrets": inner,
@@ -69,6 +95,7 @@ class Bundle:
                 "k8sserviceaccount": {"key": self.service_account.reveal()},
                 "os": _pair_data(self.os),
             },
+            **({_OWN: own} if own else {}),
         }
 
     def to_yaml(self) -> str:
@@ -140,6 +167,8 @@ def from_data(data: dict[str, Any], *, where: str) -> Bundle:
         aggregator=reader.pair("certs.k8saggregator"),
         os=reader.pair("certs.os"),
         service_account=reader.secret("certs.k8sserviceaccount.key"),
+        secretbox_name=reader.text(f"{_OWN}.secretboxKeyName", optional=True) or FIRST_SECRETBOX,
+        rotations=rotating.from_data(data.get(_OWN), where=where),
     )
     reader.finish()
     check(bundle, where=where)

@@ -87,3 +87,10 @@ def certificate_from_pem(pem: bytes) -> Certificate:
 def belong_together(certificate: Certificate, key: PrivateKey) -> bool:
     form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)
+
+
+def public_pem(private: str) -> str:
+    """The public key of a private one."""
+    public = key_from_pem(private.encode()).public_key()
+    kind = serialization.PublicFormat.SubjectPublicKeyInfo
+    return public.public_bytes(serialization.Encoding.PEM, kind).decode()

@@ -75,12 +75,15 @@ def talos_client(
 
 
 def kubernetes_admin(ca: Pair, now: datetime, lifetime: timedelta = CLIENT_LIFETIME) -> Pair:
-    subject = x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:masters"),
-            x509.NameAttribute(NameOID.COMMON_NAME, "admin"),
-        ]
-    )
+    return kubernetes_client(ca, "admin", ("system:masters",), now, lifetime)
+
+
+def kubernetes_client(
+    ca: Pair, user: str, groups: tuple[str, ...], now: datetime, lifetime: timedelta
+) -> Pair:
+    """A client certificate for the Kubernetes API: its common name is the user."""
+    names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    subject = x509.Name([*names, x509.NameAttribute(NameOID.COMMON_NAME, user)])
     validity = (now - KUBECONFIG_BACKDATE, now + lifetime)
     return _client(ec.generate_private_key(ec.SECP256R1()), subject, ca, validity)
 
@@ -109,6 +112,21 @@ def _client(
     if issuer := _key_id(ca.certificate):
         builder = builder.add_extension(issuer, critical=False)
     return _pair(builder.sign(ca.private_key, _digest(ca.private_key)), key)
+
+
+def issuer_id(certificate: x509.Certificate) -> bytes:
+    """The key id of the CA that signed it; empty if the certificate does not say."""
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier)
+    except x509.ExtensionNotFound:
+        return b""
+    return found.value.key_identifier or b""
+
+
+def subject_id(certificate: x509.Certificate) -> bytes:
+    """The key id of a CA itself."""
+    own = _key_id(certificate)
+    return (own.key_identifier if own else None) or b""
 
 
 def _key_id(ca: x509.Certificate) -> x509.AuthorityKeyIdentifier | None:

@@ -30,21 +30,28 @@ def new_context(
     nodes: tuple[str, ...],
     now: datetime,
     roles: tuple[str, ...] = (ADMIN,),
+    lifetime: timedelta = pki.CLIENT_LIFETIME,
 ) -> Context:
-    pair = pki.talos_client(bundle.os, roles, now)
-    return Context(name, endpoints, nodes, bundle.os.crt, pair.crt, pair.key)
+    pair = pki.talos_client(bundle.os, roles, now, lifetime)
+    return Context(name, endpoints, nodes, bundle.trusted_os, pair.crt, pair.key)
 
 
-def context_of(cluster: Cluster, bundle: Bundle, now: datetime) -> Context:
-    """An entry with the admin role, with all control planes as endpoints: not the VIP, which moves
-    between nodes.
-    """
+def context_of(
+    cluster: Cluster,
+    bundle: Bundle,
+    now: datetime,
+    roles: tuple[str, ...] = (ADMIN,),
+    lifetime: timedelta = pki.CLIENT_LIFETIME,
+) -> Context:
+    """An entry with all control planes as endpoints: not the VIP, which moves between nodes."""
     return new_context(
         cluster.name,
         bundle,
         endpoints=tuple(str(node.address) for node in cluster.control_planes),
         nodes=tuple(str(node.address) for node in cluster.nodes),
         now=now,
+        roles=roles,
+        lifetime=lifetime,
     )
 
 
@@ -52,9 +59,17 @@ def expires(context: Context) -> datetime:
     return pki.Pair(context.crt, context.key).certificate.not_valid_after_utc
 
 
+def _issuer(context: Context) -> bytes:
+    """The key id of the CA: all CAs of Talos have the same name."""
+    certificate = pki.Pair(context.crt, context.key).certificate
+    return pki.issuer_id(certificate)
+
+
 def keep_or_renew(present: Context | None, wanted: Context, now: datetime) -> Context:
     """Keep the current certificate while it is valid, so that repeated runs write the same file."""
     if present is None or present.ca != wanted.ca or expires(present) - now < RENEW_BEFORE:
+        return wanted
+    if _issuer(present) != _issuer(wanted):  # the CA of the cluster has been rotated
         return wanted
     return replace(present, name=wanted.name, endpoints=wanted.endpoints, nodes=wanted.nodes)
 

@@ -1,0 +1,1 @@
+"""Commands for certificates, access and the rotation of keys."""
