@@ -62,6 +62,7 @@ ALLOWED: dict[str, set[str]] = {
     "adoption": FOUNDATION | PURE | CLIENTS,
     "checks": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "delivery"},
     "rolls": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
+    "backups": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
     "upgrades": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
     "reconfigure": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
     "importing": FOUNDATION | HELPERS | PURE,
@@ -69,7 +70,7 @@ ALLOWED: dict[str, set[str]] = {
     | PURE
     | CLIENTS
     | {"pipeline", "site", "delivery", "adoption", "checks", "rolls", "upgrades", "reconfigure"}
-    | {"importing"},
+    | {"importing", "backups"},
     "views": FOUNDATION | {"pipeline", "inventory"},
     "lab": FOUNDATION | WIRE,
 }
@@ -78,7 +79,7 @@ ALLOWED["app"] = {*ALLOWED["workflows"], "workflows", "views"}
 # Plain values of runs and of sites, which faces read and views show.
 VALUES = {
     *(f"pipeline.{name}" for name in ("approving", "checks", "compare", "history")),
-    *("pipeline.planning", "pipeline.result"),
+    *("pipeline.planning", "pipeline.result", "backups.manifest"),
     *("pipeline.interrupt", "pipeline.run", "pipeline.selection", "site.site", "tofu.policy"),
 }
 ALLOWED["web"] = FOUNDATION | HELPERS | PURE | VALUES | {"app", "views"}

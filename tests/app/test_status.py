@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from talops.app.status.model import Comparison, Seen, ago, judge
+from talops.app.status.model import Comparison, Seen, judge
 from talops.app.status.record import read_comparison, write_comparison
 from talops.pipeline.checks import CheckResult, failed, passed, unproven, warning
 from talops.pipeline.history import PastRun
 from talops.pipeline.rundir import RunInfo
 from talops.views.status import Level, Status, status_lines
+from talops.views.words import ago
 
 NOW = datetime(2026, 11, 19, 8, 0, tzinfo=UTC)
 WANTED = {"talos": "v1.14.1", "kubernetes": "v1.37.0"}

@@ -54,6 +54,7 @@ COMMANDS: dict[str, str] = {
     "support": "talops.cli.look.support",
     "certificates": "talops.cli.access.certificates",
     "access": "talops.cli.access.grants",
+    "backup": "talops.cli.backup.commands",
     "secrets": "talops.cli.secrets.commands",
     "gitops": "talops.cli.gitops",
     "talos": "talops.cli.talos.commands",

@@ -14,7 +14,7 @@ PANELS = {
     "Run": ("plan", "up", "verify", "replace", "down", "reset", "recover"),
     "Day 2": (
         *("versions", "upgrade", "rollback", "drift", "pause", "resume"),
-        *("certificates", "access", "secrets", "gitops", "state", "support"),
+        *("backup", "certificates", "access", "secrets", "gitops", "state", "support"),
     ),
     "Look": ("status", "analyze", "runs"),
     "Parts": ("infra", "host", "template", "talos", "tools", "lab"),

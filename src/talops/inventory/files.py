@@ -29,7 +29,7 @@ from talops.inventory.fields import (
     VlanTag,
     VmId,
 )
-from talops.inventory.operating import Gate, Maintenance, Timeouts
+from talops.inventory.operating import Backup, Gate, Maintenance, Timeouts
 from talops.inventory.sections import (
     Addons,
     Cni,
@@ -150,6 +150,9 @@ class ClusterFile(Section):
         None, description="Conditions before, between and after nodes that are changed."
     )
     timeouts: Timeouts | None = Field(None, description="How long talops waits.")
+    backup: Backup | None = Field(
+        None, description="Where backups of etcd are kept, and how old they may be."
+    )
     proxmox_api_token_id: Text | None = Field(None, description="user@realm!token (secret).")
     proxmox_api_token_secret: Text | None = Field(
         None, description="Value of the API token (secret)."

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network
 
     from talops.inventory.locate import Locator
-    from talops.inventory.operating import Gate, Maintenance, Timeouts
+    from talops.inventory.operating import Backup, Gate, Maintenance, Timeouts
     from talops.inventory.sections import (
         Addons,
         DiskSelector,
@@ -211,6 +211,7 @@ class Cluster:
     maintenance: Maintenance | None
     gates: tuple[Gate, ...]
     timeouts: Timeouts
+    backup: Backup
     credentials: Mapping[str, Secret] = field(compare=False)
     at: Locator = field(compare=False, repr=False)
 

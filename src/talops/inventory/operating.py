@@ -1,4 +1,4 @@
-"""The parts of cluster.yaml that say when and how talops may change a running cluster."""
+"""The parts of cluster.yaml that say how a running cluster is operated: changes and backups."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _DURATION = re.compile(r"([0-9]+)(s|m|h)?")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _DAY = 24 * 3600
+_AGE = re.compile(r"([0-9]+)(m|h|d|w)")
+_LONG = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_LONGEST = 10 * 366 * 86400
+DEFAULT_STORE = "backups"
 
 
 def _time_of_day(value: Any) -> str:
@@ -111,3 +115,42 @@ class Timeouts(Section):
     etcd: Duration = Field(300, description="etcd is healthy.")
     kubernetes: Duration = Field(300, description="Nodes, pods and gates are ready.")
     drain: Duration = Field(300, description="The pods of a node are moved.")
+
+
+def _age(value: Any) -> int:
+    text = str(value).strip() if isinstance(value, str) else kind_of(value)
+    found = _AGE.fullmatch(text)
+    seconds = int(found[1]) * _LONG[found[2]] if found else 0
+    if not 0 < seconds <= _LONGEST:
+        raise refuse(
+            "age", f"{text!r} is not an age", "write a number with a unit: 90m, 26h, 30d, 12w"
+        )
+    return seconds
+
+
+Age = Annotated[int, BeforeValidator(_age, json_schema_input_type=str)]
+Number = Annotated[int, Field(ge=0, le=10000)]
+
+
+class Keep(Section):
+    """A backup that one of these rules selects is kept; the last good one always is."""
+
+    last: Number = Field(7, description="The newest ones.")
+    within: Age | None = Field(None, description="All that are younger, like 3d.")
+    daily: Number = Field(7, description="The newest one of each of so many days.")
+    weekly: Number = Field(4, description="… of weeks.")
+    monthly: Number = Field(6, description="… of months.")
+    yearly: Number = Field(0, description="… of years.")
+
+
+class Backup(Section):
+    """Backups of etcd. See docs/backup.md."""
+
+    store: Text = Field(DEFAULT_STORE, description="Directory of the backups.")
+    max_age: Age | None = Field(
+        None, description="The last backup must be younger, like 26h; otherwise verify fails."
+    )
+    drill: Age | None = Field(
+        None, description="The last successful restore drill must be younger, like 90d."
+    )
+    keep: Keep = Field(default_factory=Keep, description="Which backups are kept.")

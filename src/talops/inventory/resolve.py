@@ -22,7 +22,7 @@ from talops.inventory.model import (
     TrueNas,
     Vm,
 )
-from talops.inventory.operating import Timeouts
+from talops.inventory.operating import Backup, Timeouts
 from talops.inventory.schematics import schematic_id
 from talops.inventory.sections import (
     Addons,
@@ -140,6 +140,7 @@ def resolve(inventory: Inventory) -> Cluster:
         maintenance=file.maintenance,
         gates=tuple(file.gates or ()),
         timeouts=file.timeouts or Timeouts(),
+        backup=file.backup or Backup(),
         credentials=MappingProxyType(
             {key: Secret(value) for key in CREDENTIALS if (value := getattr(file, key))}
         ),

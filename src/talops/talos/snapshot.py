@@ -1,4 +1,4 @@
-"""An etcd snapshot on disk: complete and verified, or not written at all."""
+"""An etcd snapshot: complete and verified, or not written at all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Snapshot:
     sha256: str
 
 
-class _SnapshotDigest:
+class SnapshotDigest:
     """Reads the pieces of a snapshot and knows whether it is complete."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class SnapshotWriter:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._checker = _SnapshotDigest()
+        self._checker = SnapshotDigest()
 
     def __enter__(self) -> Self:
         try:
@@ -115,7 +115,7 @@ class SnapshotWriter:
 
 def check(path: Path) -> None:
     """Raise unless the file is a complete snapshot, with the digest that etcd put at its end."""
-    checker = _SnapshotDigest()
+    checker = SnapshotDigest()
     for piece in pieces_of(path):
         checker.add(piece)
     if not checker.whole:

@@ -9,6 +9,7 @@ from talops.views.impacts import amount, item_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from talops.events import RunFinished, RunStarted
     from talops.views.board import Board, StageRow
@@ -27,6 +28,15 @@ def duration(seconds: float) -> str:
     if whole < HOUR:
         return f"{whole // MINUTE}m{whole % MINUTE:02d}s"
     return f"{whole // HOUR}h{whole % HOUR // MINUTE:02d}m"
+
+
+def ago(at: datetime, now: datetime) -> str:
+    """Just now, 5 minutes ago, 3 hours ago, 2 days ago."""
+    seconds = int((now - at).total_seconds())
+    for size, word in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{count(seconds // size, word)} ago"
+    return "just now"
 
 
 def headline(event: RunStarted) -> str:

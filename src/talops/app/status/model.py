@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from talops.pipeline.checks import Verdict
 from talops.plural import count
 from talops.views.status import Level, Row, Status
-from talops.views.words import duration
+from talops.views.words import ago, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -178,15 +178,6 @@ def _last_run(seen: Seen, now: datetime) -> Row:
         why = (str((run.error or {}).get("what") or ""),) if run.error else ()
         return Row("last run", Level.NOTICE, text, tuple(filter(None, why)), "talops runs log")
     return Row("last run", Level.GOOD, text)
-
-
-def ago(at: datetime, now: datetime) -> str:
-    """Just now, 5 minutes ago, 3 hours ago, 2 days ago."""
-    seconds = int((now - at).total_seconds())
-    for size, word in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return f"{count(seconds // size, word)} ago"
-    return "just now"
 
 
 def versions_of(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

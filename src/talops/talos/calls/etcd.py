@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -130,14 +131,33 @@ class EtcdCalls:
 
     async def snapshot(self, path: Path) -> Snapshot:
         """Save the database to `path`: complete and verified, or not at all."""
-        request = machine_pb2.EtcdSnapshotRequest()
         with SnapshotWriter(path) as writer:
-            async with aclosing(self._caller.stream(self._stub.EtcdSnapshot, request)) as items:
-                async for item in items:
-                    if error := failure(item.metadata, self._caller.where):
-                        raise error
-                    writer.add(item.bytes)
+            async with aclosing(self.snapshot_pieces()) as pieces:
+                async for piece in pieces:
+                    writer.add(piece)
             return writer.finish()
+
+    async def snapshot_pieces(self, *, patience: float | None = None) -> AsyncGenerator[bytes]:
+        """The database as it arrives, not verified; `patience` is the longest pause between two
+        pieces.
+        """
+        request = machine_pb2.EtcdSnapshotRequest()
+        async with aclosing(self._caller.stream(self._stub.EtcdSnapshot, request)) as items:
+            while True:
+                try:
+                    async with asyncio.timeout(patience):
+                        item = await anext(items)
+                except StopAsyncIteration:
+                    return
+                except TimeoutError as error:
+                    raise NoAnswerError(
+                        f"the snapshot did not continue within {patience:g} s",
+                        where=self._caller.where,
+                        hint="the node may be overloaded or down",
+                    ) from error
+                if wrong := failure(item.metadata, self._caller.where):
+                    raise wrong
+                yield item.bytes
 
     async def recover(self, path: Path) -> None:
         """Upload a snapshot; `bootstrap(recover_etcd=True)` then starts from it."""

@@ -1,0 +1,1 @@
+"""Backups of etcd: taken, encrypted, counted, kept, proven and restored."""

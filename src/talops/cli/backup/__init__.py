@@ -1,0 +1,1 @@
+"""`talops backup`."""
