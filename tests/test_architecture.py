@@ -60,7 +60,7 @@ ALLOWED: dict[str, set[str]] = {
     "site": FOUNDATION | PURE | CLIENTS | {"pipeline"},
     "delivery": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
     "adoption": FOUNDATION | PURE | CLIENTS,
-    "checks": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "delivery"},
+    "checks": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "delivery", "backups"},
     "rolls": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
     "backups": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
     "upgrades": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
@@ -80,6 +80,7 @@ ALLOWED["app"] = {*ALLOWED["workflows"], "workflows", "views"}
 VALUES = {
     *(f"pipeline.{name}" for name in ("approving", "checks", "compare", "history")),
     *("pipeline.planning", "pipeline.result", "backups.manifest"),
+    "backups.retention",
     *("pipeline.interrupt", "pipeline.run", "pipeline.selection", "site.site", "tofu.policy"),
 }
 ALLOWED["web"] = FOUNDATION | HELPERS | PURE | VALUES | {"app", "views"}

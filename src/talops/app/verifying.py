@@ -37,13 +37,16 @@ def require_cluster(site: Site) -> None:
 
 async def look(site: Site) -> Sequence[CheckResult]:
     """Every read-only check once."""
-    from talops.pipeline.checks import masked, run_checks
+    from talops.checks.after import backups
+    from talops.pipeline.checks import Check, masked, run_checks
     from talops.site.connections import Connections
     from talops.stages.verify import verify_checks
 
     connections = Connections(site, site.secrets)
     async with connections.one_look():
-        return masked(await run_checks(verify_checks(connections)), site.redact)
+        # Not part of `up`: a new cluster has no backup yet.
+        checks = [*verify_checks(connections), Check("backups", lambda: backups.look(site))]
+        return masked(await run_checks(checks), site.redact)
 
 
 async def act(site: Site, *, smoke: bool, move_vip: bool) -> Sequence[CheckResult]:

@@ -21,7 +21,14 @@ async def list_backups(store: Store, signer: Signer | None = None) -> list[Backu
     """The newest first. With a signer, a backup that it did not sign has a problem."""
     sizes = await store.sizes()
     ids = [n.removesuffix(MANIFEST) for n in sizes if is_id(n.removesuffix(MANIFEST))]
-    return [await _read(store, each, sizes, signer) for each in sorted(set(ids), reverse=True)]
+    found = [await _read(store, each, sizes, signer) for each in sorted(set(ids))]
+    return sorted(found, key=_age_order, reverse=True)
+
+
+def _age_order(backup: Backup) -> tuple[str, str]:
+    """Two backups of one second have ids in no order; a damaged manifest leaves only the id."""
+    exact = backup.manifest.created.isoformat() if backup.manifest else ""
+    return backup.id.partition("-")[0], exact
 
 
 async def find_backup(store: Store, wanted: str, signer: Signer | None = None) -> Backup:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from talops.app.status.model import Comparison, Seen, judge, versions_of
 from talops.app.status.record import read_comparison
-from talops.checks.after import certificates
+from talops.checks.after import backups, certificates
 from talops.errors import TalopsError
 from talops.inventory.windows import window_state
-from talops.pipeline.checks import masked, run_checks
+from talops.pipeline.checks import Check, masked, run_checks
 from talops.pipeline.history import list_runs
 from talops.pipeline.lock import is_held, read_holder
 from talops.rolls.marks import is_cordoned, mark_of
@@ -37,12 +37,13 @@ async def look(site: Site, now: datetime | None = None) -> Status:
     at = now or datetime.now(UTC)
     cluster = Connections(site, site.secrets)
     async with cluster.one_look():
-        checks, talos, kubernetes, expiring, pause = await asyncio.gather(
+        checks, talos, kubernetes, expiring, pause, saved = await asyncio.gather(
             run_checks(verify_checks(cluster)),
             _talos(cluster),
             _kubernetes(cluster),
             _certificates(cluster),
             _pause(site),
+            run_checks([Check("backups", lambda: backups.look(site))]),
         )
     nodes, why = kubernetes
     seen = Seen(
@@ -57,6 +58,7 @@ async def look(site: Site, now: datetime | None = None) -> Status:
         pause=pause,
         window=_window(site, at),
         last=_last(site),
+        backups=masked(saved, site.redact)[0].findings,
         unread={"kubernetes": why} if why else {},
     )
     wanted = {"talos": site.cluster.talos_version, "kubernetes": site.cluster.kubernetes_version}

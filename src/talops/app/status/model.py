@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from talops.pipeline.checks import Verdict
+from talops.pipeline.checks import CheckResult, Verdict
 from talops.plural import count
 from talops.views.status import Level, Row, Status
 from talops.views.words import ago, duration
@@ -14,7 +14,7 @@ from talops.views.words import ago, duration
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from talops.pipeline.checks import CheckResult, Finding
+    from talops.pipeline.checks import Finding
     from talops.pipeline.history import PastRun
 
 DAY = timedelta(days=1)
@@ -48,6 +48,7 @@ class Seen:
     pause: str = ""
     window: str = ""
     last: PastRun | None = None
+    backups: Sequence[Finding] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -58,7 +59,7 @@ def judge(cluster: str, wanted: Mapping[str, str], seen: Seen, now: datetime) ->
         _versions(wanted, seen),
         _drift(seen.compared, now),
         _certificates(seen, now),
-        Row("backups", Level.NOTICE, "none known"),
+        _backups(seen.backups),
         _under_way(seen),
         _last_run(seen, now),
     ]
@@ -148,6 +149,25 @@ def _certificates(seen: Seen, now: datetime) -> Row:
     return Row(
         "certificates", level, " · ".join(parts), (), "" if level is Level.GOOD else "talops verify"
     )
+
+
+# The worst finding about backups decides.
+_LEVELS = {
+    Verdict.PASSED: Level.GOOD,
+    Verdict.SKIPPED: Level.NOTICE,
+    Verdict.WARNING: Level.NOTICE,
+    Verdict.UNPROVEN: Level.UNKNOWN,
+    Verdict.FAILED: Level.BAD,
+}
+
+
+def _backups(found: Sequence[Finding]) -> Row:
+    if not found:
+        return Row("backups", Level.NOTICE, "none known")
+    verdict = CheckResult("backups", tuple(found)).verdict
+    worst = next(each for each in found if each.verdict is verdict)
+    text = " · ".join(each.what for each in found)
+    return Row("backups", _LEVELS[verdict], text, (), worst.hint or "")
 
 
 def _under_way(seen: Seen) -> Row:
