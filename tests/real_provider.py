@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import json
 import re
+import zipfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.lab.tools import Provider
@@ -15,7 +17,6 @@ from talops.toolchain.catalog import PROVIDER, catalog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
 
 VERSION = catalog()[PROVIDER].version
 _REATTACH = re.compile(rb"TF_REATTACH_PROVIDERS='(.*)'")
@@ -47,13 +48,26 @@ def installed(layer: Path) -> Path:
     return program
 
 
+def unpacked(directory: Path, folder: Path) -> Path:
+    """The provider in a mirror, before any `init`; `folder` takes it if it is packed."""
+    found = mirror.package(directory, VERSION)
+    assert found
+    if found.is_dir():
+        (program,) = found.glob(f"{mirror.PROGRAM}_v*")
+        return program
+    with zipfile.ZipFile(found) as archive:
+        (name,) = (n for n in archive.namelist() if n.startswith(mirror.PROGRAM))
+        program = Path(archive.extract(name, folder))
+    program.chmod(0o755)
+    return program
+
+
 @contextlib.asynccontextmanager
-async def attached(layer: Path, environment: Mapping[str, str]) -> AsyncIterator[str]:
-    """The provider of an initialised layer as a server that runs already, for
-    TF_REATTACH_PROVIDERS: most of a short run of OpenTofu is starting its provider, three times per
-    plan. It reads `environment` once: one server per lab.
+async def attached(program: Path, environment: Mapping[str, str]) -> AsyncIterator[str]:
+    """The provider as a server that runs already, for TF_REATTACH_PROVIDERS: most of a short run of
+    OpenTofu is starting its provider, three times per plan. It reads `environment` once: one server
+    per lab.
     """
-    program = installed(layer)
     process = await asyncio.create_subprocess_exec(
         program,
         "-debug",

@@ -9,11 +9,12 @@ import signal
 import ssl
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from tests.real_provider import borrowed
+from tests.real_provider import attached, borrowed, unpacked
 
 from talops.lab.sample import LabInventory
 from talops.lab.spec import LabSpec
@@ -24,10 +25,10 @@ from talops.secrets.age import load_keys
 from talops.secrets.init import init
 from talops.secrets.sops import Sops
 from talops.secrets.vault import Vault
+from talops.site.state.passphrase import KEY as PASSPHRASE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
 
 
 @dataclass
@@ -48,6 +49,7 @@ class Lab:
     world: World
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
+    sops: Path = field(default=Path("sops"), kw_only=True)
     # All that talops ever printed here.
     said: list[str] = field(default_factory=list)
 
@@ -59,6 +61,14 @@ class Lab:
     @property
     def details(self) -> dict[str, Any]:
         return self.world.endpoints()
+
+    def for_provider(self) -> dict[str, str]:
+        """What talops would give it."""
+        return {
+            "PROXMOX_VE_ENDPOINT": self.details["proxmox"]["hosts"][0]["endpoint"],
+            "PROXMOX_VE_API_TOKEN": self.details["proxmox"]["api_token"],
+            "SSL_CERT_FILE": self.details["ca_file"],
+        }
 
     async def start(self, *words: str) -> asyncio.subprocess.Process:
         """Talops in a process of its own; the lab goes on in this one."""
@@ -86,16 +96,23 @@ class Lab:
         self.said += [out.decode(), err.decode()]
         return Outcome(process.returncode, out.decode(), err.decode())
 
-    async def seal(self, sops: Path, **more: str) -> None:
+    async def seal(self, *, encrypted_state: bool = True, **more: str) -> None:
         """Credentials as users keep them: encrypted, and in no environment but tofu's."""
-        await init(Sops(sops, self.root), self.root / "age.key", hook=False)
         token, _, value = self.details["proxmox"]["api_token"].partition("=")
-        await self.keep(sops, proxmox_api_token_id=token, proxmox_api_token_secret=value, **more)
+        more |= {"proxmox_api_token_id": token, "proxmox_api_token_secret": value}
+        await self.init_secrets(encrypted_state=encrypted_state, **more)
 
-    async def keep(self, sops: Path, **more: str) -> None:
+    async def init_secrets(self, *, encrypted_state: bool = False, **more: str) -> None:
+        """As `secrets init` does it, with these. Most of a short run of OpenTofu is stretching the
+        passphrase of its state; without one, states are plain.
+        """
+        await init(Sops(self.sops, self.root), self.root / "age.key", hook=False)
+        await self.keep(() if encrypted_state else (PASSPHRASE,), **more)
+
+    async def keep(self, without: tuple[str, ...] = (), **more: str) -> None:
         """More of them."""
-        vault = Vault.of(Sops(sops, self.root, load_keys(self.root / "age.key")))
-        await vault.write({name: Secret(text) for name, text in more.items()})
+        vault = Vault.of(Sops(self.sops, self.root, load_keys(self.root / "age.key")))
+        await vault.write({name: Secret(text) for name, text in more.items()}, remove=without)
 
     async def proxmox(self, method: str, path: str, **data: str) -> Any:
         """What a user does without talops."""
@@ -135,8 +152,13 @@ def make_lab(
         sealed: bool = False,
         gitops: bool = False,
         truenas: bool = False,
+        as_users: bool = False,
         **wanted: int,
     ) -> AsyncIterator[Lab]:
+        """`as_users`: states are encrypted, and each OpenTofu starts its own provider, which takes
+        most of its time; otherwise one provider serves this lab.
+        """
+
         async def find(name: str) -> Path:
             return tool(name)
 
@@ -144,7 +166,7 @@ def make_lab(
         async with World(tmp_path / "lab", spec or LabSpec(timing=0.0), tools) as world:
             root = tmp_path / "site"
             root.mkdir(exist_ok=True)
-            lab = Lab(world, root)
+            lab = Lab(world, root, sops=tool("sops"))
             lab.temporary.mkdir(exist_ok=True)
             sizes = {"control_planes": 1, "workers": 1, "gpu_workers": 0, "subnet": 16, **wanted}
             inventory = LabInventory(name="e2e", **sizes)
@@ -157,9 +179,15 @@ def make_lab(
             }
             if sealed:
                 key = {"truenas_api_key": lab.details["truenas"]["api_key"]} if truenas else {}
-                await lab.seal(tool("sops"), **key)
+                await lab.seal(encrypted_state=as_users, **key)
             else:
                 lab.environment["PROXMOX_VE_API_TOKEN"] = lab.details["proxmox"]["api_token"]
-            yield lab
+            if as_users:
+                yield lab
+                return
+            program = unpacked(tool("provider"), tmp_path)
+            async with attached(program, lab.for_provider()) as how:
+                lab.environment["TF_REATTACH_PROVIDERS"] = how
+                yield lab
 
     return make

@@ -105,10 +105,10 @@ async def test_mixed_faults(
 ) -> None:
     """From nothing to nothing through trouble; nothing is lost, doubled or left in plain text."""
     rounds = draw(rng)
-    async with make_lab(control_planes=1, workers=1, sealed=True) as lab:
+    async with make_lab(control_planes=1, workers=1, sealed=True, as_users=True) as lab:
         lab.environment[MARK] = uuid.uuid4().hex
         password = uuid.uuid4().hex
-        await lab.keep(tool("sops"), tfstate_username=USER, tfstate_password=password)
+        await lab.keep(tfstate_username=USER, tfstate_password=password)
         with (
             remote_states(lab, tmp_path, password) as (phoenix, _),
             Watcher(lab.environment[MARK]) as watcher,

@@ -51,7 +51,8 @@ def at_stage(stage: str) -> Callable[[Event], bool]:
 @contextlib.asynccontextmanager
 async def ready_site(make_lab: MakeLab) -> AsyncIterator[Any]:
     """Everything that a bring-up can have to do, and nothing done yet."""
-    async with make_lab(control_planes=1, workers=1, sealed=True, gitops=True, truenas=True) as lab:
+    wanted = {"sealed": True, "gitops": True, "truenas": True, "as_users": True}
+    async with make_lab(control_planes=1, workers=1, **wanted) as lab:
         inventory = lab.root / "cluster.yaml"
         inventory.write_text(inventory.read_text() + "addons: {metrics_server: true}\n")
         assert (await lab.talops("gitops", "init")).code == 0

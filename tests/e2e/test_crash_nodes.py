@@ -49,7 +49,7 @@ async def test_killed_while_a_node_leaves(make_lab: MakeLab) -> None:
     """At each of these moments in turn; the last run finishes what the first one began."""
     spec = LabSpec(timing=0.0, workloads=True)
     async with make_lab(spec=spec, control_planes=1, workers=3) as lab:
-        await does(lab, "secrets", "init")
+        await lab.init_secrets()
         await does(lab, "up", "--yes")
         await carried(lab, 3)
         for stop in REPLACEMENT:
@@ -88,7 +88,7 @@ async def test_killed_after_every_event(way: str, shard: int, make_lab: MakeLab)
     """Not a sample: each event in turn of what happens to a control plane of 3 + 2."""
     spec = LabSpec(timing=0.0, workloads=True)
     async with make_lab(spec=spec, control_planes=3, workers=2) as lab:
-        await does(lab, "secrets", "init")
+        await lab.init_secrets()
         await does(lab, "up", "--yes")
         await carried(lab, 2)
         number = shard + 1

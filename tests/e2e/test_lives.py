@@ -77,7 +77,8 @@ async def settled(lab: Lab) -> str:
 async def test_life(talos: str, discovery: str, control_planes: int, make_lab: MakeLab) -> None:
     """Made, looked at, a worker lost and made again, and all of it gone in the end."""
     spec = LabSpec(timing=0.0, discovery=discovery != "unreachable")
-    async with make_lab(spec=spec, control_planes=control_planes, workers=1, sealed=True) as lab:
+    users = {"sealed": True, "as_users": True}
+    async with make_lab(spec=spec, control_planes=control_planes, workers=1, **users) as lab:
         adapt(lab, talos, discovery_off=discovery == "off")
         await does(lab, "up", "--yes")
         members = await settled(lab)

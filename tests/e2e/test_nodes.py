@@ -38,7 +38,7 @@ async def test_life_of_nodes(make_lab: MakeLab) -> None:
     """Resized, replaced, refused, removed: drained first, etcd keeps its majority, none remains."""
     spec = LabSpec(timing=0.0, workloads=True)
     async with make_lab(spec=spec, control_planes=3, workers=2) as lab:
-        await does(lab, "secrets", "init")
+        await lab.init_secrets()
         await does(lab, "up", "--yes")
         await carried(lab, 2)
         await _are_resized(lab)
@@ -132,7 +132,7 @@ async def test_nodes_that_resist(make_lab: MakeLab) -> None:
     """A budget that forbids every eviction, a control plane and a worker without a machine."""
     spec = LabSpec(timing=0.0, workloads=True)
     async with make_lab(spec=spec, control_planes=3, workers=3) as lab:
-        await does(lab, "secrets", "init")
+        await lab.init_secrets()
         await does(lab, "up", "--yes")
         cluster = await carried(lab, 3)
         await _is_blocked(lab, cluster)

@@ -68,7 +68,7 @@ def files(lab: Any) -> dict[str, bytes]:
 async def test_no_is_an_answer(make_lab: MakeLab, keys: bytes, code: int, word: str) -> None:
     """One key ends it, nothing has changed, and no traceback is left on the screen."""
     async with (
-        make_lab(talos=False, sealed=True) as lab,
+        make_lab(talos=False, sealed=True, as_users=True) as lab,
         on_terminal(lab, "up", "--until", "configure") as (up, person),
     ):
         before = files(lab)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from tests.real_provider import attached, borrowed
+from tests.real_provider import attached, borrowed, installed
 
 from talops.app.infra.layers import OpenLayers
 from talops.inventory.load import load
@@ -109,6 +109,6 @@ async def settle(
     run = OpenLayers(site, layers, programs.engine, events.append, cluster, credentials, os.environ)
     for layer in layers:
         await run.engine(layer).init(init)
-    async with attached(layers[0].path, run.variables(layers[0])) as reattach:
+    async with attached(installed(layers[0].path), run.variables(layers[0])) as reattach:
         patch.setenv("TF_REATTACH_PROVIDERS", reattach)
         yield Home(world, run, events)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.lab.proxmox.conftest import running
 from tests.lab.proxmox.opentofu import MODULES, prepare
-from tests.real_provider import attached
+from tests.real_provider import attached, installed
 
 from talops.lab.spec import STORAGES, HypervisorSpec, LabSpec, NodeSpec, StorageSpec
 
@@ -163,7 +163,7 @@ async def test_out_of_band_changes(tmp_path: Path, programs: Programs) -> None:
     async with running(tmp_path / "lab") as pve:
         plain = await prepare(pve.world, "iso", tmp_path / "tf", programs)
         await plain.apply()
-        async with attached(plain.directory, plain.environment) as how:
+        async with attached(installed(plain.directory), plain.environment) as how:
             environment = {**plain.environment, "TF_REATTACH_PROVIDERS": how}
             await planned_changes(pve, replace(plain, environment=environment))
 
