@@ -5,8 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.talops-stamp
-# One more than the number of processors: a test that waits for a node uses none.
-WORKERS ?= $(shell echo $$(( $$(nproc) + 1 )))
+# More than the number of processors: a test that waits for a node uses none.
+WORKERS ?= $(shell echo $$(( $$(nproc) + 2 )))
+# Each worker imports all tests: without their bytecode it would compile all of them.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest
 # Found, downloaded or built before the tests start, so that a new machine shows its progress.
 TEST_TOOLS := tofu provider sops age etcd kube-apiserver kube-controller-manager kube-scheduler helm
 
@@ -34,7 +36,7 @@ demo: venv ## Run the complete workflow in the embedded lab
 
 test: venv ## Set up everything and run all tests
 	@$(MAKE) --no-print-directory --jobs=2 code tools
-	$(BIN)/pytest -n $(WORKERS) -m "not chaos"
+	$(PYTEST) -n $(WORKERS) -m "not chaos"
 
 # mypy uses one processor only: the tools of a new machine are built beside it.
 code tools: | $(STAMP)
@@ -49,7 +51,7 @@ tools:
 	$(BIN)/python -m tests.oracle
 
 check: venv code ## The inner loop: ruff, mypy, quick tests
-	$(BIN)/pytest -q -n $(WORKERS) -m "not chaos and not slow"
+	$(PYTEST) -q -n $(WORKERS) -m "not chaos and not slow"
 
 fmt: venv ## Format the code and apply automatic fixes
 	$(BIN)/ruff check --quiet --fix .
@@ -65,7 +67,7 @@ bench: venv ## Print the benchmarks, as ratios within one run
 	$(BIN)/python -m tests.bench
 
 chaos: venv ## Run the long crash and fault matrices (seeded: SEED=…)
-	$(BIN)/pytest -n $(WORKERS) -m chaos --timeout 3600
+	$(PYTEST) -n $(WORKERS) -m chaos --timeout 3600
 
 lock: venv ## Regenerate requirements.lock from pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -24,7 +24,7 @@ _NAMES = frozenset(
         # The network, spelt either way.
         *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
         *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG", "CHECKPOINT_DISABLE"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG", "GOGC", "GOMEMLIMIT", "CHECKPOINT_DISABLE"),
     }
 )
 # OpenTofu, Terraform, the provider, and the backends that talops renders or users write.

@@ -17,6 +17,8 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"talops {__version__}\n")
         return
+    # Imports create many objects and no garbage.
+    gc.set_threshold(50_000, 50, 50)
     for name in NOT_NEEDED:
         # With None, `import` reports the module as missing.
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]

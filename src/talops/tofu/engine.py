@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 # Long enough for an interrupted run to stop and unlock the state.
 LOCK_TIMEOUT = "120s"
+# OpenTofu and its providers are started for seconds: collecting garbage less often saves a fifth of
+# their time, as long as they are small. A user's own values take precedence.
+GARBAGE = {"GOGC": "400", "GOMEMLIMIT": "1GiB"}
 CHANGES = 2  # -detailed-exitcode
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # some commands ignore -no-color
 # Warnings about what talops does on purpose: it targets single VMs to restart them one by one, and
@@ -208,6 +211,7 @@ class Engine:
     ) -> process.Finished:
         """Secrets are passed in the environment of the child process only."""
         env = {
+            **GARBAGE,
             **self._environment,
             **(more or {}),
             "TF_IN_AUTOMATION": "1",

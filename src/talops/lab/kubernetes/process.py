@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _PR_SET_PDEATHSIG = 1
 # Loaded before any fork: between fork and exec only a plain call is safe.
 _LIBC = ctypes.CDLL(None)
+# Servers of a lab live for a short time: collecting their garbage less often takes a quarter off
+# the start of an API server.
+_ENVIRONMENT = {"GOGC": "400"}
 
 
 def _die_with_parent() -> None:
@@ -41,7 +44,7 @@ class Process:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={},
+                env=_ENVIRONMENT,
                 preexec_fn=_die_with_parent,
             )
 
