@@ -74,9 +74,10 @@ async def carried(lab: Lab, workers: int) -> Cluster:
     cluster = Cluster(api)
 
     async def ready() -> bool:
-        return await cluster.ready("web", max(2, workers)) and await cluster.ready("db", 3)
+        pods = 3 if workers > 1 else 1
+        return await cluster.ready("web", max(2, workers)) and await cluster.ready("db", pods)
 
-    await until(ready, 60.0)
+    await until(ready, 150.0)
     return cluster
 
 

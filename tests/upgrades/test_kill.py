@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 NEW = "v1.14.1"
 REPOSITORY = Path(__file__).parents[2]
 # Beginning and end of each step of a node's turn.
-EVENTS = 22
+EVENTS = 24
 
 
 async def run(it: Upgrading, events: int | None) -> bool:

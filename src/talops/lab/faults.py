@@ -42,6 +42,7 @@ KINDS = {
     "talos-slow-pull": "pulls on machine `machine` make no progress for `seconds`",
     "talos-etcd-lost": "etcd on machine `machine` ends and does not start",
     "talos-etcd-slow": "etcd on machine `machine` responds with delays",
+    "talos-apiserver-lost": "kube-apiserver on machine `machine` ends and does not start",
 }
 CRASH = "talos-crash"
 MISSING = "talos-image-missing"

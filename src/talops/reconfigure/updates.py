@@ -14,7 +14,7 @@ from talops.reconfigure.trial import Trial, TrialError, config_to_try
 from talops.site.config_differences import documents_of, pending, same
 from talops.site.fleet import Configured, Unreachable, named
 from talops.talos.calls.machine import ApplyMode
-from talops.talos.errors import OutcomeUnknownError
+from talops.talos.errors import CallFailedError, OutcomeUnknownError
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
@@ -135,12 +135,17 @@ class ConfigUpdates:
     async def _apply(self, node: Node, config: str, mode: ApplyMode) -> None:
         fleet = await self._configs.fleet()
 
+        hint = f"talops talos dmesg --nodes {node.address}; then: talops up"
+
         async def hand_over() -> Ready[None] | NotYet:
-            async with fleet.talos(node) as talos:
-                await talos.machine.apply_configuration(config, mode=mode)
+            try:
+                async with fleet.talos(node) as talos:
+                    await talos.machine.apply_configuration(config, mode=mode)
+            except CallFailedError as error:
+                error.hint = hint
+                raise
             return Ready(None)
 
-        hint = f"talops talos dmesg --nodes {node.address}"
         with named(node, hint):
             await wait_for(
                 f"{node.name} to accept its config",

@@ -11,6 +11,8 @@ from talops.errors import TalopsError
 from talops.kube.conditions import condition
 from talops.kube.discovery import UnknownKindError
 from talops.site.etcd_guard import look_at_etcd
+from talops.site.fleet import AT_ONCE
+from talops.talos.kinds import MACHINE_ID, MACHINE_STATUS
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from talops.site.fleet import Fleet
     from talops.waiting import Waiting
 
+# What tells whether another node may be taken out of service while one already is.
+STANDING = frozenset({"etcd", "nodes"})
 FLUX = (
     ("kustomize.toolkit.fluxcd.io/v1", "Kustomization"),
     ("helm.toolkit.fluxcd.io/v2", "HelmRelease"),
@@ -71,23 +75,35 @@ class EtcdGate(Gate):
 
 
 class NodesGate(Gate):
-    """All nodes of the inventory that Kubernetes knows are Ready."""
+    """All nodes of the inventory that Kubernetes knows are Ready, and their machines run: a Node
+    stays Ready for most of a minute after its machine has stopped.
+    """
 
     name = "nodes"
 
-    def __init__(self, kube: KubeAccess, names: Sequence[str]) -> None:
+    def __init__(self, kube: KubeAccess, fleet: Fleet, nodes: Sequence[Node]) -> None:
         self._kube = kube
-        self._names = names
+        self._fleet = fleet
+        self._nodes = nodes
+        self._asking = asyncio.Semaphore(AT_ONCE)
 
     async def closed(self, absence: Absence) -> str:
-        nodes = await self._kube.nodes()
-        wrong = [
-            f"{name} ({reason})"
-            for name in self._names
-            if name in nodes and name not in absence.excused
-            if (reason := condition(nodes[name], "Ready"))
-        ]
+        known = await self._kube.nodes()
+        asked = [n for n in self._nodes if n.name in known and n.name not in absence.excused]
+        reasons = await asyncio.gather(*(self._wrong(n, known[n.name]) for n in asked))
+        wrong = [f"{n.name} ({why})" for n, why in zip(asked, reasons, strict=True) if why]
         return f"not Ready: {', '.join(wrong)}" if wrong else ""
+
+    async def _wrong(self, node: Node, known: Object) -> str:
+        if reason := condition(known, "Ready"):
+            return reason
+        async with self._asking, self._fleet.talos(node) as talos:
+            try:
+                status = await talos.resources.find(MACHINE_STATUS, MACHINE_ID)
+            except TalopsError as error:
+                return f"its machine does not answer: {error.what}"
+        stage = status.stage if status else "not known"
+        return "" if stage == "running" else f"the stage of its machine is {stage}"
 
 
 class PodsGate(Gate):
@@ -179,6 +195,10 @@ class Gates:
             report=report,
             hint="correct what the gate names, then: talops up",
         )
+
+    async def still(self, absence: Absence, report: Callable[[Waiting], None]) -> None:
+        """The rest of the cluster, once more: moving the pods of a node may have taken long."""
+        await self.pass_all(absence, report, frozenset(g.name for g in self._gates) - STANDING)
 
     async def closed(self, absence: Absence) -> frozenset[str]:
         """Names of the gates that are closed now, or that cannot be asked."""

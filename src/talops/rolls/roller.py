@@ -1,8 +1,9 @@
 """The roll: stop, change and return nodes without losing quorum or workloads.
 
-gates → prepare → etcd healthy → cordon → drain → volumes detached → leadership forfeited → act →
-back and ready → uncordon → gates. Control planes go one at a time, workers as many at the same time
-as `max_unavailable` says. After a failure no other node is touched.
+gates → prepare → etcd healthy → cordon → drain → volumes detached → nodes and etcd once more →
+leadership forfeited → act → back and ready → uncordon → gates. Control planes go one at a time,
+workers as many at the same time as `max_unavailable` says. After a failure no other node is
+touched.
 """
 
 from __future__ import annotations
@@ -114,12 +115,16 @@ class Roller:
                 self._failed = self._failed or f"{turn.node.name}: {error.what}"
                 raise
 
-    async def pass_gates(self, report: Reporter) -> None:
+    async def pass_gates(self, report: Reporter, where: str = "") -> None:
         """For changes that restart parts of a node, but do not take it out of service."""
         self._check()
         await self._permit(report.stage)
         gates = await self._all_gates()
-        await gates.pass_all(self._absence(), report.waiting)
+        try:
+            await gates.pass_all(self._absence(), report.waiting)
+        except TalopsError as error:
+            error.where = error.where or where or None
+            raise
 
     async def _permit(self, name: str) -> None:
         """A window may close, and someone may pause, between two nodes."""
@@ -180,17 +185,17 @@ class Roller:
         gates = await self._all_gates()
         async with self._taken(turn.node.name):
             async with steps.step(Step.GATES):
-                await gates.pass_all(self._absence(), report.waiting)
+                await gates.pass_all(self._absence(), steps.waiting)
                 await steps.look()
             if steps.acts:
-                await self._take_away(steps)
+                await self._take_away(steps, gates)
                 await self._act(steps)
             if not turn.leaves:
                 await steps.come_back()
                 await steps.release()
         self._sick -= {turn.node.name}
         async with steps.step(Step.AFTER):
-            await gates.pass_all(self._absence(), report.waiting)
+            await gates.pass_all(self._absence(), steps.waiting)
 
     async def _act(self, steps: Steps) -> None:
         try:
@@ -201,11 +206,13 @@ class Roller:
             self._check()
             raise
 
-    async def _take_away(self, steps: Steps) -> None:
+    async def _take_away(self, steps: Steps, gates: Gates) -> None:
         await steps.prepare()
         await steps.etcd()
         self._check()
         await steps.empty()
+        async with steps.step(Step.GATES):
+            await gates.still(self._absence(), steps.waiting)
         await steps.etcd()
         await steps.forfeit()
         if self._failed:
@@ -236,7 +243,7 @@ class Roller:
             self._gates = Gates(
                 [
                     EtcdGate(fleet, cluster.control_planes, allowed),
-                    NodesGate(self.kube, cluster.node_names),
+                    NodesGate(self.kube, fleet, cluster.nodes),
                     PodsGate(self.kube),
                     FluxGate(self.kube),
                     *self._own_gates,

@@ -127,7 +127,7 @@ class Steps:
                 probe,
                 timeout=self._site.limits.boot,
                 interval=self._site.limits.interval,
-                report=self._waiting,
+                report=self.waiting,
             )
         return ""
 
@@ -140,9 +140,7 @@ class Steps:
     async def etcd(self) -> None:
         if self.node.controller:
             async with self.step(Step.ETCD):
-                await wait_for_etcd(
-                    self._fleet, self._site, self.node, self._options, self._waiting
-                )
+                await wait_for_etcd(self._fleet, self._site, self.node, self._options, self.waiting)
 
     async def empty(self) -> None:
         """Cordon, drain, and wait for the volumes, if there is another node for the pods."""
@@ -163,7 +161,7 @@ class Steps:
                     self._name,
                     timeout=self._options.detach_timeout,
                     interval=self._site.limits.interval,
-                    report=self._waiting,
+                    report=self.waiting,
                 )
             self._mark = replace(self._mark, drained=True)
             await self._keep()
@@ -192,7 +190,7 @@ class Steps:
         async with self.step(Step.RETURN):
             await Returning(
                 self._turn, self._name, before, self._site, self._fleet, self._kube
-            ).wait(self._waiting)
+            ).wait(self.waiting)
 
     async def release(self) -> None:
         """Uncordon, unless someone else had cordoned it before the roll."""
@@ -214,7 +212,7 @@ class Steps:
             delete_unmanaged=True,
             interval=self._site.limits.interval,
         )
-        await drain(kube, self._name, options, self._waiting)
+        await drain(kube, self._name, options, self.waiting)
 
     async def _keep(self) -> None:
         if self._known:
@@ -235,11 +233,11 @@ class Steps:
             probe,
             timeout=self._site.limits.kubernetes,
             interval=self._site.limits.interval,
-            report=self._waiting,
+            report=self.waiting,
             hint=f"kubectl describe node {self._name}; then: talops up",
         )
 
-    def _waiting(self, waiting: Waiting) -> None:
+    def waiting(self, waiting: Waiting) -> None:
         self._report.waiting(waiting, node=self.node.name)
 
     def _tell(self, step: Step, phase: str, started: float) -> None:

@@ -24,7 +24,15 @@ ALWAYS = ("STATE", "EPHEMERAL")
 MAY_BE_APART = ("ETCD", "CRI", "KUBELET", "LOG")
 
 
-async def wipe(fleet: Fleet, node: Node, site: Site, report: Reporter, *, graceful: bool) -> None:
+async def wipe(
+    fleet: Fleet,
+    node: Node,
+    site: Site,
+    report: Reporter,
+    *,
+    graceful: bool,
+    hint: str = "to destroy its VM without a reset, use --force",
+) -> None:
     """Reset a node and wait until it is in maintenance mode again.
 
     Recorded first: if this process is killed now, the next run may find the node in that mode.
@@ -50,7 +58,7 @@ async def wipe(fleet: Fleet, node: Node, site: Site, report: Reporter, *, gracef
         probe,
         timeout=site.limits.install,
         interval=site.limits.interval,
-        hint="to destroy its VM without a reset, use --force",
+        hint=hint,
         report=lambda waiting: report.waiting(waiting, node=node.name),
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from talops.errors import TalopsError
 from talops.rolls.turn import Turn
 from talops.talos.calls.upgrade import Dialect, dialect_of
-from talops.talos.errors import OutcomeUnknownError, PreconditionError
+from talops.talos.errors import CallFailedError, OutcomeUnknownError, PreconditionError
 from talops.upgrades.pulling import pull
 from talops.upgrades.seen import look_at
 from talops.waiting import NotYet, Ready, wait_for
@@ -70,13 +70,19 @@ class TalosTurn:
 
     async def _install(self) -> Ready[None] | NotYet:
         """A node refuses two installations at once: that of an interrupted run may still run."""
-        name = await pull(self.fleet, self.node, self.goal.image)
-        async with self.fleet.talos(self.node) as talos:
-            try:
+        try:
+            name = await pull(self.fleet, self.node, self.goal.image)
+            async with self.fleet.talos(self.node) as talos:
                 async for line in talos.upgrade.install(name):
                     self.report.log(f"{self.node.name}: {line}")
-            except PreconditionError as error:
-                return NotYet(error.what)
+        except PreconditionError as error:
+            return NotYet(error.what)
+        except CallFailedError as error:
+            error.hint = (
+                f"{self.node.name} still runs Talos {self.seen.talos}; "
+                f"talops talos dmesg --nodes {self.node.address}; then: talops up"
+            )
+            raise
         return Ready(None)
 
     async def _act(self) -> None:

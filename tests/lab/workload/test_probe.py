@@ -135,6 +135,23 @@ async def test_a_violated_budget() -> None:
     assert probe.report.incidents[0].endswith("0 ready, 1 required")
 
 
+async def test_a_lost_watch() -> None:
+    """Pods that were replaced meanwhile were never missing: the new list counts as a whole."""
+    world = World()
+    pods = "/api/v1/pods"
+    async with Probe(world.host, "c") as probe:
+        await world.settled(probe)
+        world.api.items[pods] = [obj(name, labels={"app": "web"}) for name in ("web-3", "web-4")]
+        world.api.events[pods].put_nowait({"type": "ERROR", "object": {}})
+        await until(lambda: _knows(probe, "web-3"), 10.0)
+        await world.settled(probe)
+    assert not probe.report.incidents
+
+
+async def _knows(probe: Probe, pod: str) -> bool:
+    return pod in probe._pods.objects
+
+
 async def test_a_lost_majority() -> None:
     """Two of three members down; the third one still lists all three."""
     world = World()

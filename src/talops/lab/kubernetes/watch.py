@@ -43,11 +43,15 @@ class Collection:
     async def _list(self) -> str:
         listed = await self._api.get(self._path) or {"items": [], "metadata": {}}
         items = {item["metadata"]["uid"]: item for item in listed["items"] or ()}
-        for gone in [known for uid, known in self.objects.items() if uid not in items]:
-            self._note(gone, gone=True)
-        for item in items.values():
-            self._note(item, gone=False)
+        before, self.objects = self.objects, items
         self.listed = True
+        # Callbacks see the new list as a whole: what replaced an object is in it.
+        for uid, known in before.items():
+            if uid not in items:
+                self._seen(known, True)
+        for uid, item in items.items():
+            if uid not in before or _version(before[uid]) != _version(item):
+                self._seen(item, False)
         return str(listed["metadata"].get("resourceVersion", ""))
 
     def _note(self, found: Object, *, gone: bool) -> None:
@@ -55,8 +59,12 @@ class Collection:
         known = self.objects.get(meta["uid"])
         if gone:
             self.objects.pop(meta["uid"], None)
-        elif known and known["metadata"]["resourceVersion"] == meta["resourceVersion"]:
+        elif known and _version(known) == _version(found):
             return
         else:
             self.objects[meta["uid"]] = found
         self._seen(found, gone)
+
+
+def _version(found: Object) -> str:
+    return str(found["metadata"]["resourceVersion"])

@@ -49,7 +49,11 @@ class Leaving:
         if node.controller:
             await self._require_quorum(node)
         if await answers_as(fleet, node):
-            await wipe(fleet, node, self._site, self._report, graceful=True)
+            hint = (
+                f"check the console of {node.name}, then run the same command again: if "
+                f"{node.name} still does not answer, it leaves without its reset"
+            )
+            await wipe(fleet, node, self._site, self._report, graceful=True, hint=hint)
         if node.controller:
             await self.remove_member(node.name)
         EnrolmentRecord(self._site.root).wiped(node.name)

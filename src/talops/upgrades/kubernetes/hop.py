@@ -66,7 +66,7 @@ class Kubernetes:
         _require_none(problems(await self._facts(running, wanted)), to)
         fleet = await self._site.secrets.fleet()
         await pull_everywhere(running.nodes, wanted, fleet, self._report)
-        await self._roller.pass_gates(self._report)
+        await self._roller.pass_gates(self._report, f"checking gates before Kubernetes {to}")
         async with self._roller.kube.open() as kube:
             await mark.begin(kube, running.low, to)
         raising = Raising(self._site, fleet, self._roller.kube, self._report)
@@ -108,7 +108,7 @@ class Kubernetes:
             if seen.name:  # otherwise it has not joined yet, and starts with this version
                 await raising.static_pod(seen, component, image)
         if changed:
-            await self._roller.pass_gates(self._report)
+            await self._pass_gates_after(seen, component)
 
     async def _proxy(self, raising: Raising, seen: NodeRunning, wanted: Targets) -> None:
         """Its pods follow the bootstrap manifests, which Talos derives from the configs."""
@@ -127,7 +127,11 @@ class Kubernetes:
             if seen.name:
                 await raising.kubelet(seen, image)
         if changed:
-            await self._roller.pass_gates(self._report)
+            await self._pass_gates_after(seen, Component.KUBELET)
+
+    async def _pass_gates_after(self, seen: NodeRunning, component: Component) -> None:
+        where = f"checking gates after {component} on {seen.node.name}"
+        await self._roller.pass_gates(self._report, where)
 
     async def _require_api_servers(self, to: str) -> None:
         """A kubelet must never be newer than an API server."""

@@ -14,7 +14,7 @@ from talops.machineconfig.kubernetes_images import Component, images, read, vers
 from talops.site.config_differences import pending
 from talops.site.fleet import Configured
 from talops.talos.calls.machine import ApplyMode
-from talops.talos.errors import NotFoundError
+from talops.talos.errors import CallFailedError, NotFoundError
 from talops.talos.kinds import SERVICES
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -72,8 +72,12 @@ class Raising:
             return NotYet("its config was applied and is not active yet")
 
         await self._after_trial(seen)
-        what = f"{seen.node.name} to accept {image}"
-        await self._wait(what, seen, probe, f"talops talos dmesg --nodes {seen.node.address}")
+        hint = f"talops talos dmesg --nodes {seen.node.address}; then: talops up"
+        try:
+            await self._wait(f"{seen.node.name} to accept {image}", seen, probe, hint)
+        except CallFailedError as error:
+            error.hint = hint
+            raise
         return changed
 
     async def _after_trial(self, seen: NodeRunning) -> None:

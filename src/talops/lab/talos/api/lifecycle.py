@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from talops.lab.talos.api.power import missing, pullable
+from talops.lab.talos.api.power import missing, pullable, require_space
 from talops.lab.talos.call import Api
 from talops.lab.talos.machine.image import installer_image
 from talops.lab.talos.machine.life_cycle import stage_upgrade
@@ -33,7 +33,8 @@ class ImageApi(Api):
     ) -> AsyncIterator[image_pb2.ImageServicePullResponse]:
         node, timing = self.node, self.node.settings.timing
         layer = image_pb2.ImageServicePullLayerProgress
-        if _INSTALLER in request.image_ref or node.faults.disk_full:
+        require_space(node, request.image_ref)
+        if _INSTALLER in request.image_ref:
             pullable(node, request.image_ref)
         elif missing(node, request.image_ref):
             text = f"error pulling image: {request.image_ref}: not found"

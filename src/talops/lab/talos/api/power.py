@@ -118,13 +118,17 @@ class PowerApi(Api):
 
 def pullable(node: Node, reference: str) -> Image:
     """The content of an installer reference, or the error of a registry."""
+    require_space(node, reference)
     image = installer_image(reference)
     if image is None or missing(node, reference):
         raise GRPCError(Status.NOT_FOUND, f"error pulling image: {reference}: not found")
+    return image
+
+
+def require_space(node: Node, reference: str) -> None:
     if node.faults.disk_full:
         text = f'failed to pull image "{reference}": no space left on device'
         raise GRPCError(Status.RESOURCE_EXHAUSTED, text)
-    return image
 
 
 def missing(node: Node, reference: str) -> bool:

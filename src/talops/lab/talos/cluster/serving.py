@@ -62,6 +62,8 @@ class Serving:
                 self._showed_pods = self.has_pods
                 self._node.publish()
             return
+        while self._node.faults.apiserver_lost:  # noqa: ASYNC110  (a fault, not an event)
+            await asyncio.sleep(_POLL)
         self._binary = await self._program()
         self._api = ApiServer(self._settings())
         await self._api.start()
@@ -112,7 +114,9 @@ class Serving:
 
     async def supervise(self) -> None:
         """Restart what has ended or has a new config, as the kubelet does."""
-        if self._api is None or not self._api.running:
+        if self._node.faults.apiserver_lost:
+            await self._lose()
+        elif self._api is None or not self._api.running:
             self.ready = False
             await self.bring_up()
         elif self._api.settings != self._settings():
@@ -126,6 +130,15 @@ class Serving:
         await self._leader.follow()
         if self.ready:
             self._show(wanted(self._node))
+
+    async def _lose(self) -> None:
+        self.ready = False
+        if _APISERVER in self._pods:
+            waiting = dataclasses.replace(self._pods[_APISERVER], ready=False)
+            self._show({**self._pods, _APISERVER: waiting})
+        if self._api is not None:
+            await self._api.stop()
+        await self._node.fabric.settle_vips()
 
     async def stop(self, *, grace: float) -> None:
         self.ready = False

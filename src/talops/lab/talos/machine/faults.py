@@ -42,6 +42,8 @@ class Faults:
     slow_pull: float = 0.0  # seconds without progress in each pull, not scaled
     etcd_lost: bool = False  # its etcd ends and does not start
     etcd_slow: bool = False  # its etcd pauses for half of the time
+    # Its kube-apiserver ends and does not start, as with the configs of Talos issue 13445.
+    apiserver_lost: bool = False
 
 
 # Rule → the field above, and the key of the rule with its value (none: a boolean).
@@ -61,6 +63,7 @@ _BY_RULE = {
     "talos-slow-pull": ("slow_pull", "seconds"),
     "talos-etcd-lost": ("etcd_lost", ""),
     "talos-etcd-slow": ("etcd_slow", ""),
+    "talos-apiserver-lost": ("apiserver_lost", ""),
 }
 # What a rule without the key means.
 _EVERY = {MISSING: "."}
