@@ -36,7 +36,7 @@ FOUNDATION = {
     "visible",
 }
 # Small helpers around one library, for the rooms that would otherwise each have their own.
-HELPERS = {"quickyaml"}
+HELPERS = {"answersize", "quickyaml"}
 PURE = {"inventory", "render", "machineconfig", "gitops", "nodeplan"}
 CLIENTS = {"tofu", "talos", "proxmox", "kube", "secrets", "truenas", "statestore", "toolchain"}
 # Wire definitions that a client and its simulator may share; nothing else may.
@@ -58,9 +58,9 @@ ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(CLIENTS, FOUNDATION | HELPERS),
     "pipeline": FOUNDATION,
     "site": FOUNDATION | PURE | CLIENTS | {"pipeline"},
-    "delivery": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
+    "delivery": FOUNDATION | HELPERS | PURE | CLIENTS | {"pipeline", "site"},
     "adoption": FOUNDATION | PURE | CLIENTS,
-    "checks": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "delivery", "backups"},
+    "checks": FOUNDATION | HELPERS | PURE | CLIENTS | {"pipeline", "site", "delivery", "backups"},
     "rolls": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
     "backups": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
     "upgrades": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
@@ -359,8 +359,9 @@ def foundation() -> dict[str, set[str]]:
 
 
 def test_the_foundation_touches_little() -> None:
-    """Files, generated files, the guard of temporary files and waits; the others only compute."""
+    """Files, generated files, the guard, answers and waits; the others only compute."""
     assert {name for name, used in foundation().items() if used} == {
+        "answersize",
         "files",
         "generated",
         "guard",
@@ -370,6 +371,7 @@ def test_the_foundation_touches_little() -> None:
         "waiting",
     }
     assert foundation()["waiting"] == {"asyncio"}
+    assert foundation()["answersize"] == {"httpx"}
 
 
 # Fixed ports on an address that no other test uses, and why.

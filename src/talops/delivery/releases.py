@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from talops.answersize import limits
 from talops.errors import TalopsError, UnreachableError
 from talops.files import PRIVATE, write_atomic
 
@@ -47,7 +48,7 @@ async def download(source: Source, root: Path) -> bytes:
     verify: ssl.SSLContext | bool = _trusting(root, source.ca_file) if source.ca_file else True
     try:
         async with httpx.AsyncClient(
-            timeout=_SECONDS, follow_redirects=True, verify=verify
+            timeout=_SECONDS, follow_redirects=True, verify=verify, event_hooks=limits(LARGEST)
         ) as http:
             answer = await http.get(source.url)
     except httpx.HTTPError as error:

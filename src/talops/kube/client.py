@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
+from talops.answersize import PER_LINE, limits
 from talops.errors import ConflictError, TalopsError, UnreachableError
 from talops.kube import shapes
 from talops.kube.answers import (
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 FIELD_MANAGER = "talops"
 PAGE = 500
+# A hundred times what a large cluster has; a server that never ends its list stops here.
+MOST_OBJECTS = 200_000
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
 _GONE = 410
@@ -58,6 +61,7 @@ class KubeClient:
             verify=config.ssl_context() if transport is None else True,
             transport=transport,
             trust_env=False,
+            event_hooks=limits(),
         )
         self._discovery = Discovery(self.get_json)
 
@@ -107,6 +111,8 @@ class KubeClient:
                 return items
             if more == query.get("continue"):
                 raise unexpected("two pages have the same continue token", kind)
+            if len(items) > MOST_OBJECTS:
+                raise unexpected(f"its list has more than {MOST_OBJECTS} objects", kind)
             query["continue"] = more
 
     async def watch(
@@ -128,9 +134,10 @@ class KubeClient:
         query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(seconds)}
         query |= {"allowWatchBookmarks": "true", **_selectors(labels, fields)}
         timeout = httpx.Timeout(15.0, read=seconds + 15.0)
+        endless = {**self._extensions, **PER_LINE}
         try:
             async with self._http.stream(
-                "GET", path, params=query, timeout=timeout, extensions=self._extensions
+                "GET", path, params=query, timeout=timeout, extensions=endless
             ) as answer:
                 if answer.is_error:
                     await answer.aread()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
+from talops.answersize import limits
 from talops.errors import TalopsError, UnreachableError
 from talops.proxmox.answers import OK, LoginError, content_of, refusal
 from talops.proxmox.shapes import shape_of
@@ -71,6 +72,7 @@ class Client:
             verify=_trust(access) if transport is None else True,
             transport=transport,
             trust_env=False,
+            event_hooks=limits(),
         )
 
     async def __aenter__(self) -> Self:

@@ -137,6 +137,7 @@ class Admin:
     async def _audit(self, request: HttpRequest) -> HttpResponse:
         user = await self._enter(request)
         entries = await self._store.audit(AUDIT_LIMIT)
+        self._service.note(Call("", user.name, _origin(request)), "read", "audit")
         return _json(
             [
                 {
@@ -161,6 +162,8 @@ class Admin:
             )
         after = _number(request.query_params.get("after", "0"))
         blocks, head = await self._store.blocks(after, BLOCK_LIMIT)
+        # Recorded after the chain was read: a block of this server does not cover a forged end.
+        self._service.note(Call("", user.name, _origin(request)), "read", f"audit after {after}")
         ring = self._vault.keyring
         return _json(
             {

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from talops.answersize import limits
 from talops.errors import TalopsError, UnreachableError
 
 TIMEOUT = 30.0
@@ -76,7 +77,10 @@ class ImageFactory:
     async def _ask(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
             async with httpx.AsyncClient(
-                timeout=TIMEOUT, transport=self._transport, verify=self._trust
+                timeout=TIMEOUT,
+                transport=self._transport,
+                verify=self._trust,
+                event_hooks=limits(),
             ) as client:
                 return await client.request(method, self.url + path, **more)
         except httpx.HTTPError as error:

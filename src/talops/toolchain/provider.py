@@ -85,10 +85,14 @@ async def registry_answers(host: str) -> bool:
     """Fails fast without a network, so that the next source is tried within seconds."""
     import httpx
 
-    limits = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
+    from talops.answersize import limits
+
+    waits = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
     trust = ssl.create_default_context()  # the CAs that OpenTofu trusts, including SSL_CERT_FILE
     try:
-        async with httpx.AsyncClient(timeout=limits, verify=trust, follow_redirects=True) as client:
+        async with httpx.AsyncClient(
+            timeout=waits, verify=trust, follow_redirects=True, event_hooks=limits()
+        ) as client:
             answer = await client.get(f"https://{host}/.well-known/terraform.json")
     except (httpx.HTTPError, OSError):
         return False

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # Short, so that without a network the next source is tried within seconds.
 CONNECT_SECONDS = 4
 READ_SECONDS = 15
+# More than any release of a tool; it is kept in memory while it is unpacked.
+LARGEST = 1 << 30
 MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 PARTIAL = 206
 OK = 200
@@ -98,6 +100,9 @@ async def _save(
         async for chunk in answer.aiter_raw():
             file.write(chunk)
             done += len(chunk)
+            if done > LARGEST:
+                what = f"the file is larger than {LARGEST >> 20} MiB"
+                raise ToolError(what, where=str(answer.url))
             progress(done, total)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import httpx
 
+from talops.answersize import limits
 from talops.truenas.access import silent, starting
 from talops.truenas.datasets import body, differences, read_dataset, read_pool, settings
 from talops.truenas.refusals import MissingError
@@ -96,7 +97,7 @@ async def speaks_rpc(access: Access) -> bool:
     """Request without the key: 25.04 and later list their API versions, older ones return 404."""
     where = f"{access.base}/api/versions"
     async with httpx.AsyncClient(
-        timeout=access.seconds, verify=access.trust(), trust_env=False
+        timeout=access.seconds, verify=access.trust(), trust_env=False, event_hooks=limits()
     ) as http:
         try:
             answer = await http.get(where, headers={"User-Agent": "talops"})

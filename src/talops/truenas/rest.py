@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import httpx
 
+from talops.answersize import limits
 from talops.errors import TalopsError
 from talops.truenas.access import silent, starting
 from talops.truenas.refusals import Answer, key_refused, name_of, refusal
@@ -31,6 +32,7 @@ class Rest:
             timeout=access.seconds,
             verify=access.trust(),
             trust_env=False,
+            event_hooks=limits(),
         )
 
     async def close(self) -> None:

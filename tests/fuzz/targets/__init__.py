@@ -9,6 +9,7 @@ from tests.fuzz.targets.files import Files
 from tests.fuzz.targets.inventories import Inventories
 from tests.fuzz.targets.kubernetes import Kubernetes
 from tests.fuzz.targets.proxmox import Proxmox
+from tests.fuzz.targets.state_client import StateClient
 from tests.fuzz.targets.state_server import StateServer
 from tests.fuzz.targets.talos import TalosNode
 
@@ -23,6 +24,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "inventory": Inventories,
     "kubernetes": Kubernetes,
     "proxmox": Proxmox,
+    "state-client": StateClient,
     "state-server": StateServer,
     "talos": TalosNode,
 }

@@ -325,6 +325,8 @@ async def test_logins_reads_and_refusals_over_http(tmp_path: Path) -> None:
     assert "hunter2" not in json.dumps(allowed), "people type passwords into the wrong field"
     blocks = [Block(**{k: v for k, v in b.items() if k != "valid"}) for b in allowed["blocks"]]
     assert problems(blocks, Mark(**allowed["head"])) == []
+    readings = [e for b in blocks for e in b.entries() if (e.action, e.detail) == ("read", "audit")]
+    assert [entry.who for entry in readings] == ["alice"], "reading the audit is a read, too"
 
 
 async def test_a_server_with_a_key_signs_its_blocks(tmp_path: Path) -> None:

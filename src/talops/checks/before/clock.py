@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from talops.answersize import limits
 from talops.pipeline.checks import failed, passed, unproven, warning
 from talops.site.connections import Connections, values_of
 from talops.site.site import Site
@@ -43,7 +44,11 @@ async def look(site: ClosedSite) -> list[Finding]:
 async def _skew(url: str) -> float | None:
     """Only the clock is read, so any certificate is accepted; None: no answer."""
     try:
-        async with httpx.AsyncClient(verify=False, timeout=SECONDS) as client:  # noqa: S501
+        async with httpx.AsyncClient(
+            verify=False,  # noqa: S501
+            timeout=SECONDS,
+            event_hooks=limits(),
+        ) as client:
             answer = await client.head(url)
         told = parsedate_to_datetime(answer.headers["date"])
     except (httpx.HTTPError, KeyError, ValueError):

@@ -66,9 +66,8 @@ async def prove(backend: HttpBackend, witness: Witness, signer: Signer | None = 
     verifier.remember(witness.recall(backend.root))
     signed, by_server = False, Verifier()
     newest: bool | None = True
-    async for page in _pages(backend):
+    async for page in _pages(backend, verifier):
         signed = page["signed"]
-        verifier.remember(Mark(**page["head"]))
         for document in page["blocks"]:
             valid = newest = document.pop("valid")
             if signed and document["signature"]:
@@ -91,11 +90,16 @@ async def entries(backend: HttpBackend) -> list[AuditEntry]:
     return await backend.audit()
 
 
-async def _pages(backend: HttpBackend) -> AsyncIterator[dict[str, Any]]:
-    after = 0
+async def _pages(backend: HttpBackend, verifier: Verifier) -> AsyncIterator[dict[str, Any]]:
+    """Up to the end that the server names first: reading is itself recorded in new blocks."""
+    after, end = 0, None
     while True:
         page = await backend.blocks(after)
+        if end is None:
+            end = page["head"]["number"]
+            verifier.remember(Mark(**page["head"]))
         yield page
-        if not page["blocks"]:
+        last = page["blocks"][-1]["number"] if page["blocks"] else 0
+        if last <= after or last >= end:  # a server may also send the same page again
             return
-        after = page["blocks"][-1]["number"]
+        after = last

@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from talops.errors import ConflictError, DeniedError, TalopsError, UnreachableError
-from talops.statestore.backends.interface import Kept, StateInfo, held_error, info_of
-from talops.statestore.model import AuditEntry
+from talops.answersize import limits
+from talops.errors import TalopsError, UnreachableError
+from talops.statestore.backends import answers
+from talops.statestore.backends.interface import Kept, StateInfo, info_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from talops.redaction import Secret
+    from talops.statestore.model import AuditEntry
 
 TIMEOUT = 60.0
+# Of a state, or of all versions of one.
+LARGEST = 512 << 20
 OLDER_LAYOUT = "/tfstate/states"
 
 
@@ -53,13 +57,25 @@ class HttpSettings:
 
 
 class HttpBackend:
-    def __init__(self, settings: HttpSettings, who: str = "talops") -> None:
+    def __init__(
+        self,
+        settings: HttpSettings,
+        who: str = "talops",
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
         self._settings = settings
         self._who = who
         auth = None
         if settings.username and settings.password:
             auth = httpx.BasicAuth(settings.username, settings.password.reveal())
-        self._client = httpx.AsyncClient(auth=auth, timeout=TIMEOUT, verify=_trust(settings))
+        self._client = httpx.AsyncClient(
+            auth=auth,
+            timeout=TIMEOUT,
+            verify=_trust(settings) if transport is None else True,
+            transport=transport,
+            event_hooks=limits(LARGEST),
+        )
 
     @property
     def place(self) -> str:
@@ -71,8 +87,8 @@ class HttpBackend:
             return [info_of(s, await self.read(s), None) for s in self._settings.states]
         prefix = f"{self._settings.project}/"
         found = {
-            entry["name"].removeprefix(prefix): _info(entry, prefix)
-            for entry in answer.json()
+            entry["name"].removeprefix(prefix): answers.info(entry, prefix)
+            for entry in answers.states(answer)
             if entry["name"].startswith(prefix)
         }
         absent = {name: StateInfo(name) for name in self._settings.states}
@@ -91,19 +107,7 @@ class HttpBackend:
                 where=self.place,
                 hint="use talops state serve",
             )
-        return [
-            Kept(
-                str(entry["version"]),
-                entry["serial"],
-                entry["lineage"],
-                entry["size"],
-                entry["md5"],
-                entry["at"],
-                f"{entry['who']}@{entry['from']}",
-                entry["note"],
-            )
-            for entry in answer.json()
-        ]
+        return answers.versions(answer)
 
     async def write(self, state: str, data: bytes, *, force: bool = False) -> None:
         lock = self._lock_document()
@@ -135,17 +139,7 @@ class HttpBackend:
     async def audit(self) -> list[AuditEntry]:
         answer = await self._ask("GET", f"{self._settings.root}/-/audit")
         assert answer is not None
-        return [
-            AuditEntry(
-                datetime.fromisoformat(row["at"]).timestamp(),
-                row["who"],
-                row["from"],
-                row["action"],
-                row["state"],
-                row["detail"],
-            )
-            for row in answer.json()
-        ]
+        return answers.audit(answer)
 
     async def blocks(self, after: int) -> dict[str, Any]:
         """A page of the audit chain, with what the server says is its end."""
@@ -157,8 +151,7 @@ class HttpBackend:
                 where=self.place,
                 hint="use talops state serve of this version",
             )
-        page: dict[str, Any] = answer.json()
-        return page
+        return answers.page(answer)
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -195,43 +188,12 @@ class HttpBackend:
                 where=self.place,
                 hint="check that it runs and that ca_file matches its certificate",
             ) from None
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise TalopsError(f"this is not an address: {error}", where=address) from error
         if missing and answer.status_code in {204, 404, 405}:
             return None
-        _check(answer, address)
+        answers.check(answer, address)
         return answer
-
-
-def _check(answer: httpx.Response, address: str) -> None:
-    if answer.is_success:
-        return
-    document: dict[str, Any] = {}
-    try:
-        document = answer.json()
-    except ValueError:
-        document = {}
-    if answer.status_code in {409, 423} and document.get("ID"):
-        raise held_error(address, document)
-    what = f"state server: HTTP {answer.status_code}: {document.get('error', 'no reason given')}"
-    hint = document.get("hint")
-    if answer.status_code in {401, 403}:
-        raise DeniedError(what, where=address, hint=hint)
-    if answer.status_code == httpx.codes.CONFLICT:
-        raise ConflictError(what, where=address, hint=hint or "to overwrite it, use --force")
-    if answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
-        raise UnreachableError(what, where=address, hint=hint)
-    raise TalopsError(what, where=address, hint=hint)
-
-
-def _info(entry: dict[str, Any], prefix: str) -> StateInfo:
-    current = entry["current"] or {}
-    return StateInfo(
-        entry["name"].removeprefix(prefix),
-        current.get("serial"),
-        current.get("lineage", ""),
-        current.get("size", 0),
-        current.get("md5", ""),
-        entry["lock"],
-    )
 
 
 def _trust(settings: HttpSettings) -> ssl.SSLContext | bool:
