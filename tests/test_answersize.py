@@ -94,7 +94,7 @@ async def test_a_compressed_answer_is_refused() -> None:
 
 
 async def test_a_watch_may_be_endless_but_not_one_line_of_it() -> None:
-    """The limit is for one line there, and there is none in time."""
+    """The limit is for one line there, not for the whole answer or its duration."""
     async with (
         client(Endless(b"x" * 99 + b"\n")) as http,
         http.stream("GET", "http://x.test/", extensions=PER_LINE) as answer,
