@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from tests.prepared import Prepared, Preparer
 from tests.real_provider import attached, borrowed, unpacked
 
 from talops.lab.sample import LabInventory
@@ -28,7 +29,7 @@ from talops.secrets.vault import Vault
 from talops.site.state.passphrase import KEY as PASSPHRASE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Lab:
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
     sops: Path = field(default=Path("sops"), kw_only=True)
+    preparer: Preparer | None = field(default=None, kw_only=True)
     # All that talops ever printed here.
     said: list[str] = field(default_factory=list)
 
@@ -70,15 +72,18 @@ class Lab:
             "SSL_CERT_FILE": self.details["ca_file"],
         }
 
-    async def start(self, *words: str) -> asyncio.subprocess.Process:
+    async def start(self, *words: str) -> asyncio.subprocess.Process | Prepared:
         """Talops in a process of its own; the lab goes on in this one."""
+        environment = {**os.environ, **self.environment}
+        if self.preparer:
+            return await self.preparer.start(words, cwd=self.root, env=environment)
         return await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "talops",
             *words,
             cwd=self.root,
-            env={**os.environ, **self.environment},
+            env=environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -133,14 +138,21 @@ class Lab:
         }
 
 
-def kill_group(process: asyncio.subprocess.Process) -> None:
+def kill_group(process: asyncio.subprocess.Process | Prepared) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.fixture(scope="session")
+def preparer() -> Iterator[Preparer]:
+    made = Preparer()
+    yield made
+    made.close()
+
+
 @pytest.fixture
 def make_lab(
-    tool: Callable[[str], Path], tmp_path: Path
+    tool: Callable[[str], Path], tmp_path: Path, request: pytest.FixtureRequest
 ) -> Callable[..., contextlib.AbstractAsyncContextManager[Lab]]:
     """Makes labs that have an inventory, for `async with`."""
 
@@ -156,7 +168,7 @@ def make_lab(
         **wanted: int,
     ) -> AsyncIterator[Lab]:
         """`as_users`: states are encrypted, and each OpenTofu starts its own provider, which takes
-        most of its time; otherwise one provider serves this lab.
+        most of its time; otherwise one provider serves this lab, and each talops is a fork.
         """
 
         async def find(name: str) -> Path:
@@ -167,6 +179,8 @@ def make_lab(
             root = tmp_path / "site"
             root.mkdir(exist_ok=True)
             lab = Lab(world, root, sops=tool("sops"))
+            if not as_users:
+                lab.preparer = request.getfixturevalue("preparer")
             lab.temporary.mkdir(exist_ok=True)
             sizes = {"control_planes": 1, "workers": 1, "gpu_workers": 0, "subnet": 16, **wanted}
             inventory = LabInventory(name="e2e", **sizes)

@@ -11,6 +11,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.cli.recorded import compare_known, keys_of
 
+from talops.site.state.passphrase import KEY as PASSPHRASE
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 MakeLab = Callable[..., contextlib.AbstractAsyncContextManager[Any]]
@@ -23,6 +25,7 @@ async def test_verify_drift_and_support(make_lab: MakeLab) -> None:
         assert keyless.code == 4, keyless.everything
         assert "age key" in keyless.out
         assert (await lab.talops("secrets", "init")).code == 0
+        await lab.keep((PASSPHRASE,))  # most of the time of each OpenTofu is stretching it
         before = await lab.talops("preflight", "-o", "json")
         assert before.code == 0, before.everything
         answers = {"preflight": keys_of(before.code, before.out)}
