@@ -79,6 +79,11 @@ def test_a_good_morning() -> None:
             *("Talos v1.14.1 (2 of 3) · Kubernetes v1.37.0 (3 of 3)", "talops plan"),
         ),
         (
+            {"talos": {**GOOD.talos, "w-1": "v1.13.9"}, "left": frozenset({"Talos"})},
+            *("versions", Level.NOTICE),
+            *("Talos v1.14.1 (2 of 3) · Kubernetes v1.37.0 (3 of 3)", ""),
+        ),
+        (
             {"kubernetes": {}, "unread": {"kubernetes": "refused"}},
             *("versions", Level.UNKNOWN),
             *("Talos v1.14.1 (3 of 3) · Kubernetes unknown", "talops verify"),

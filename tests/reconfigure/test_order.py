@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from talops.approval import Impact
 from talops.errors import ConflictError
 from talops.machineconfig.cost_table import Cost
 from talops.machineconfig.costs import Consequence
@@ -91,32 +93,36 @@ def test_what_an_interrupted_roll_left(ha: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "detail"),
+    ("seen", "detail", "impact"),
     [
-        (LIVE, "machine.x: without a reboot"),
-        (CUT, "machine.x: without a reboot, tried first"),
+        (LIVE, "machine.x: without a reboot", Impact.CHANGES),
+        (CUT, "machine.x: without a reboot, tried first", Impact.CHANGES),
         (
             differing(
                 Consequence("machine.kubelet", Cost.RESTART, "kubelet"),
                 Consequence("cluster.apiServer", Cost.RESTART, "kube-apiserver"),
             ),
             "machine.x: restarts kube-apiserver, kubelet",
+            Impact.RESTARTS_SERVICE,
         ),
         (
             differing(Consequence("LinkConfig/net0", Cost.CUT), mode=ApplyMode.REBOOT),
             "machine.x: reboots, tried first",
+            Impact.RESTARTS,
         ),
         (
             differing(Consequence("machine.type", Cost.FIXED)),
             "machine.x: cannot change on an installed node: machine.type",
+            Impact.REPLACES,
         ),
     ],
 )
-def test_a_plan_names_the_cost(seen: NodeFacts, detail: str) -> None:
+def test_a_plan_names_the_cost(seen: NodeFacts, detail: str, impact: Impact) -> None:
     """Nothing, a restart, a trial, a reboot, or another installation."""
     change = change_for("n", seen)
     assert change
     assert change.detail == detail
+    assert change.impact is impact
 
 
 def test_what_no_apply_can_change() -> None:
@@ -125,8 +131,14 @@ def test_what_no_apply_can_change() -> None:
     with pytest.raises(ConflictError, match=r"nothing was sent:\n  b: machine\.type") as refused:
         require_changeable(planned(facts))
     assert refused.value.hint
-    assert "talops reset --node b" in refused.value.hint
-    require_changeable(planned(Facts({"a": LIVE}, founded=True)))
+    assert refused.value.hint.endswith("one after the other: talops replace b")
+    live, fixed = planned(facts)
+    assert live.refusal() is None
+    # Known with the plan: before OpenTofu or anything else changes.
+    assert fixed.refusal()
+    assert fixed.impact is Impact.REPLACES
+    assert replace(fixed, leaves=True).refusal() is None, "it gets its config as a new node"
+    require_changeable([live])
 
 
 def test_other_secrets() -> None:

@@ -33,6 +33,12 @@ ROWS: list[tuple[str, Change, set[Impact]]] = [
     ("up: a new node", ConfigChange(FIRST, "w-1", reboots=True), {Impact.CREATES}),
     ("up: a reboot", ConfigChange(UPDATE, "w-1", reboots=True), {Impact.RESTARTS}),
     ("up: a config", ConfigChange(UPDATE, "w-1"), {Impact.CHANGES}),
+    (
+        "up: a service",
+        ConfigChange(UPDATE, "w-1", services=("kubelet",)),
+        {Impact.RESTARTS_SERVICE},
+    ),
+    ("up: a fixed setting", ConfigChange(UPDATE, "w-1", fixed=("hostname",)), {Impact.REPLACES}),
     ("up: a wait", ConfigChange(AWAIT, "w-1"), {Impact.CHANGES}),
     ("drift --fix: an object", ObjectChange("apply", "x", gentle=True), {Impact.CREATES}),
     ("up: an object", ObjectChange("apply", "x"), {Impact.CHANGES}),

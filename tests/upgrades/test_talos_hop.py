@@ -10,11 +10,15 @@ import pytest
 from tests.upgrades.conftest import PATIENT, Upgrading
 
 from talops.events import Note, PartProgress
+from talops.kube.objects import Ref
 from talops.kube.waits import apply_all
 from talops.lab.talos.machine.faults import Faults
 from talops.pipeline.result import RunStatus
+from talops.pipeline.runner import run_stages
+from talops.pipeline.stage import Reporter
 from talops.rolls.marks import is_cordoned, mark_of
 from talops.rolls.turn import Step
+from talops.stages.rolling.tuppr import Tuppr
 from talops.upgrades.nvidia import leftovers
 
 if TYPE_CHECKING:
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 
     from tests.rolls.conftest import Rolling
 
+    from talops.events import Emit
     from talops.pipeline.result import RunResult
 
     Start = Callable[..., contextlib.AbstractAsyncContextManager[Rolling]]
@@ -47,6 +52,7 @@ async def test_every_fault_stops_and_the_next_run_goes_on(rolling: Start) -> Non
         await _some_nodes_only(it)
         await _nvidia_is_left_over(it)
         await _tuppr_decides(it)
+        await _tuppr_gets_the_version(it)
 
 
 async def _cordoned(it: Upgrading) -> set[str]:
@@ -214,3 +220,37 @@ async def _tuppr_decides(it: Upgrading) -> None:
     assert left.status is RunStatus.UNCHANGED, left.error
     notes = [event.message for event in it.cluster.events if isinstance(event, Note)]
     assert [note for note in notes if "tuppr upgrades Talos in this cluster" in note]
+
+
+async def _tuppr_gets_the_version(it: Upgrading) -> None:
+    """`upgrades: tuppr`: an object of another is left alone, ours follows the inventory."""
+    site = it.cluster.site
+    site = replace(site, cluster=replace(site.cluster, upgrades="tuppr"))
+    notes: list[str] = []
+
+    async def run(version: str) -> RunStatus:
+        wanted = replace(site, cluster=replace(site.cluster, talos_version=version))
+        stage = Tuppr(wanted, Reporter("upgrade", _noting(notes)))
+        done = await run_stages([stage], emit=lambda _: None)
+        assert done.error is None, done.error
+        return done.status
+
+    async def versions() -> dict[str, str]:
+        async with it.cluster.kube() as kube:
+            listed = await kube.list_all("tuppr.home-operations.com/v1alpha1", "TalosUpgrade")
+        return {obj["metadata"]["name"]: obj["spec"]["talos"]["version"] for obj in listed}
+
+    assert await run(OLD) is RunStatus.UNCHANGED
+    assert any("TalosUpgrade cluster is not from talops" in note for note in notes)
+    assert any("KubernetesUpgrade is not installed" in note for note in notes)
+    async with it.cluster.kube() as kube:
+        await kube.delete(Ref("tuppr.home-operations.com/v1alpha1", "TalosUpgrade", "cluster"))
+    assert await run(OLD) is RunStatus.DONE
+    assert await versions() == {"talos": OLD}
+    assert await run(NEW) is RunStatus.DONE
+    assert await run(NEW) is RunStatus.UNCHANGED
+    assert await versions() == {"talos": NEW}
+
+
+def _noting(notes: list[str]) -> Emit:
+    return lambda event: notes.append(event.message) if isinstance(event, Note) else None

@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "down": "talops.cli.down",
     "reset": "talops.cli.reset",
     "replace": "talops.cli.replace",
+    "retemplate": "talops.cli.host.retemplate",
     "recover": "talops.cli.recover",
     "pause": "talops.cli.pause",
     "resume": "talops.cli.resume",

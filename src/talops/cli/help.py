@@ -11,7 +11,7 @@ VERBOSE = "--verbose"
 # Panel → commands, in the order of the help.
 PANELS = {
     "Start": ("init", "check", "schema", "inventory", "configure", "preflight"),
-    "Run": ("plan", "up", "verify", "replace", "down", "reset", "recover"),
+    "Run": ("plan", "up", "verify", "replace", "retemplate", "down", "reset", "recover"),
     "Day 2": (
         *("versions", "upgrade", "rollback", "drift", "pause", "resume"),
         *("backup", "certificates", "access", "secrets", "gitops", "state", "support"),

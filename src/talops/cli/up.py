@@ -107,10 +107,10 @@ def up(
         "provision" if terraform_only else last,
         tuple(skip or ()),
     )
-    root, pattern = directory, _pattern(nodes)
+    root, only_nodes = directory, regex_of(nodes)
 
     def build(accepted: Sequence[str]) -> tuple[Site, Run]:
-        site = with_timeouts(site_of(root, pattern), timeout or ())
+        site = with_timeouts(site_of(root, only_nodes), timeout or ())
         return site, runs.up(
             site,
             runs.Manner(dry_run, yes, max_parallel),
@@ -125,7 +125,7 @@ def up(
     run_accepting(build, accept_fingerprint or (), output, asks=not (yes or dry_run))
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def regex_of(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:

@@ -153,6 +153,9 @@ class ClusterFile(Section):
     backup: Backup | None = Field(
         None, description="Where backups of etcd are kept, and how old they may be."
     )
+    upgrades: Literal["talops", "tuppr"] | None = Field(
+        None, description="Who upgrades Talos and Kubernetes; default: talops."
+    )
     proxmox_api_token_id: Text | None = Field(None, description="user@realm!token (secret).")
     proxmox_api_token_secret: Text | None = Field(
         None, description="Value of the API token (secret)."

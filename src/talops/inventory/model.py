@@ -212,6 +212,7 @@ class Cluster:
     gates: tuple[Gate, ...]
     timeouts: Timeouts
     backup: Backup
+    upgrades: str  # talops, tuppr
     credentials: Mapping[str, Secret] = field(compare=False)
     at: Locator = field(compare=False, repr=False)
 

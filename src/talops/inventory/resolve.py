@@ -141,6 +141,7 @@ def resolve(inventory: Inventory) -> Cluster:
         gates=tuple(file.gates or ()),
         timeouts=file.timeouts or Timeouts(),
         backup=file.backup or Backup(),
+        upgrades=file.upgrades or "talops",
         credentials=MappingProxyType(
             {key: Secret(value) for key in CREDENTIALS if (value := getattr(file, key))}
         ),

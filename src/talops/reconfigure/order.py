@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from talops.errors import ConflictError
 from talops.pipeline.stage import Batch
 from talops.rolls.order import CANARY_FROM, Candidate, Group, groups
-from talops.site.node_facts import RETURN, ConfigChange, Standing, change_for
+from talops.site.node_facts import RETURN, ConfigChange, Standing, change_for, unchangeable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,16 +37,8 @@ def planned(facts: Facts) -> list[ConfigChange]:
 
 def require_changeable(changes: Iterable[ConfigChange]) -> None:
     """Raise for what no apply can change: nothing is sent to any node."""
-    fixed = [change for change in changes if change.fixed]
-    if fixed:
-        rows = [f"{change.target}: {', '.join(change.fixed)}" for change in fixed]
-        raise ConflictError(
-            "these settings cannot change on an installed node; nothing was sent:\n  "
-            + "\n  ".join(rows),
-            where="nodes.yaml",
-            hint="take the change back, or install the node again: "
-            f"talops reset --node {fixed[0].target}, then: talops up",
-        )
+    if refused := unchangeable(changes):
+        raise refused
 
 
 def in_batches(

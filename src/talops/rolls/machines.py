@@ -13,7 +13,7 @@ from talops.tofu.plan import CONTROL_PLANE, VM
 from talops.tofu.rules import Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from talops.tofu.judge import Judged
     from talops.tofu.plan import Change, Plan
@@ -25,9 +25,12 @@ BREAKING = REPLACING | {Effect.DESTROYS}
 
 @dataclass(frozen=True)
 class NodeVerdict:
-    """`held`: nodes in service whose VMs the plan destroys, because their entries were removed."""
+    """Nodes in service. `held`: the plan destroys their VMs, because their entries were removed.
+    `broken`: they have to be replaced.
+    """
 
     held: frozenset[str] = frozenset()
+    broken: frozenset[str] = frozenset()
     refused: ConflictError | None = None
 
 
@@ -43,7 +46,24 @@ async def judge_nodes(
     names = await serving()
     held = {change.node for change in breaking if change.effect is Effect.DESTROYS} & names
     broken = [change for change in breaking if change.node in names and _replaces(change)]
-    return NodeVerdict(frozenset(held), _to_be_replaced(broken) if broken else None)
+    return NodeVerdict(
+        frozenset(held),
+        frozenset(change.node for change in broken),
+        _to_be_replaced(broken) if broken else None,
+    )
+
+
+def images_in_use(kept: Sequence[Judged], others: Collection[str]) -> ConflictError | None:
+    """Images that go while nodes that do not change yet have them in their drives."""
+    gone = [c.name for c in kept if not c.guest and c.effect in {Effect.DESTROYS, Effect.REPLACES}]
+    if not gone:
+        return None
+    return ConflictError(
+        f"{', '.join(gone)} would be removed, but {', '.join(sorted(others))} may still use it; "
+        "nothing was changed",
+        where="cluster.yaml",
+        hint="change talos_version and extensions back until all of these nodes are replaced",
+    )
 
 
 def machines(plan: Plan) -> tuple[tuple[Machine, ...], tuple[Machine, ...]]:

@@ -17,6 +17,7 @@ from talops.talos.calls.machine import ApplyMode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from talops.errors import TalopsError
     from talops.inventory.model import Cluster, Node
     from talops.machineconfig.costs import Consequence
     from talops.machineconfig.kubernetes_images import Held
@@ -92,12 +93,16 @@ class Facts:
 
 @dataclass(frozen=True)
 class ConfigChange(Change):
-    """`cuts`: what could make the node unreachable. `fixed`: what no apply can change."""
+    """`cuts`: what could make the node unreachable. `fixed`: what no apply can change. `services`:
+    what starts again. `leaves`: this run replaces the node, which gets its config as a new one.
+    """
 
     reboots: bool = False
     config: str = field(default="", repr=False)
     cuts: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
+    leaves: bool = False
     trying: bool = False
     founded: bool = False
     standing: Standing = field(default_factory=Standing)
@@ -111,7 +116,29 @@ class ConfigChange(Change):
     def impact(self) -> Impact:
         if self.action == FIRST:
             return Impact.CREATES
-        return Impact.RESTARTS if self.reboots else Impact.CHANGES
+        if self.fixed:
+            return Impact.REPLACES
+        if self.reboots:
+            return Impact.RESTARTS
+        return Impact.RESTARTS_SERVICE if self.services else Impact.CHANGES
+
+    def refusal(self) -> TalopsError | None:
+        return None if self.leaves else unchangeable([self])
+
+
+def unchangeable(changes: Iterable[ConfigChange]) -> ConflictError | None:
+    """Why these configs cannot be applied, and the way that works."""
+    fixed = [change for change in changes if change.fixed]
+    if not fixed:
+        return None
+    rows = [f"{change.target}: {', '.join(change.fixed)}" for change in fixed]
+    commands = "; ".join(f"talops replace {change.target}" for change in fixed)
+    return ConflictError(
+        "these settings cannot change on an installed node; nothing was sent:\n  "
+        + "\n  ".join(rows),
+        where="cluster.yaml, nodes.yaml",
+        hint=f"take the change back, or install the nodes again, one after the other: {commands}",
+    )
 
 
 def since(
@@ -204,5 +231,6 @@ def _change(action: str, name: str, detail: str, seen: NodeFacts) -> ConfigChang
         seen.wanted,
         cuts=seen.paths(Cost.CUT),
         fixed=seen.paths(Cost.FIXED),
+        services=tuple(seen.services),
         trying=seen.trying,
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from talops.stages.membership.remove import Remove as Remove
     from talops.stages.membership.return_nodes import ReturnNodes as ReturnNodes
     from talops.stages.preflight import Preflight as Preflight
+    from talops.stages.rolling.tuppr import Tuppr as Tuppr
     from talops.stages.storage import Storage as Storage
     from talops.stages.upgrade import Upgrade as Upgrade
     from talops.stages.verify import Verify as Verify
@@ -39,6 +40,7 @@ else:
         "Remove": "membership.remove",
         "ReturnNodes": "membership.return_nodes",
         "Storage": "storage",
+        "Tuppr": "rolling.tuppr",
         "Upgrade": "upgrade",
         "Verify": "verify",
         "Workers": "workers",

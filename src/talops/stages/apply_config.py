@@ -53,10 +53,13 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
         allow_unhealthy_etcd: Collection[str] = (),
         admission: Admission = NOTHING_SAID,
         rolling: Rolling | None = None,
+        leaving: Collection[str] = (),
     ) -> None:
+        """`leaving`: nodes that leave the cluster before this stage changes anything."""
         self._site = site
         self._secrets = secrets
         self._rolling = rolling or Rolling(site)
+        self._leaving = frozenset(leaving)
         self._configs = NodeConfigs(site, secrets, report, allow_unhealthy_etcd, admission)
         self._reconfigure = Reconfigure(site, secrets, self._configs, self._rolling, report)
         # A node that does not answer may be rebooting.
@@ -79,6 +82,8 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
 
     def _rolled(self, change: ConfigChange) -> ConfigChange:
         """What a restart of a node in service means for its pods and for etcd."""
+        if change.target in self._leaving and change.fixed:
+            return replace(change, leaves=True, detail="when it joins again")
         if not (change.serves and change.reboots):
             return change
         cluster = self._site.cluster

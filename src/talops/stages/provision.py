@@ -13,7 +13,7 @@ from talops.errors import DifferencesFoundError, TalopsError
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.plural import count
 from talops.render.layers import layers
-from talops.rolls.machines import judge_nodes
+from talops.rolls.machines import images_in_use, judge_nodes
 from talops.rolls.order import out_of_service
 from talops.rolls.rolling import Rolling
 from talops.site import layer_access as access
@@ -139,7 +139,7 @@ class Provision(Stage[Facts, LayerChange]):
         self._rolling = rolling or Rolling(site)
         self._leaving = frozenset(leaving)
         self._ready: set[str] = set()
-        # Nodes whose VMs were created in this run: they must answer.
+        # Nodes with new VMs: they must answer.
         self._new: set[str] = set()
         # Set when OpenTofu has produced its first output.
         self.under_way = asyncio.Event()
@@ -265,8 +265,17 @@ class Provision(Stage[Facts, LayerChange]):
             applier = self._applier(layer, engine)
             plan, judged = await applier.judged(saved)
         found = await judge_nodes(plan, judged, self._serving)
-        kept = tuple(change for change in judged if change.node not in found.held)
-        return LayerPlan(kept, found.refused or applier.refusal(plan, kept), bool(found.held))
+        # One node is replaced at a time: the others wait for their own replacement.
+        others = found.broken if self._leaving else frozenset[str]()
+        kept = tuple(c for c in judged if c.node not in found.held | others and not self._goes(c))
+        refused = images_in_use(kept, others) if others else found.refused
+        left_out = len(kept) < len(judged)
+        return LayerPlan(kept, refused or applier.refusal(plan, kept), left_out)
+
+    def _goes(self, change: Judged) -> bool:
+        """A VM that is destroyed before this stage: what differs is in the one that is created."""
+        leaves = change.guest and change.node in self._leaving
+        return leaves and not change.tainted and change.effect is not Effect.CREATES
 
     async def _serving(self) -> frozenset[str]:
         """Nodes that Kubernetes or etcd knows; their VMs are not simply destroyed."""

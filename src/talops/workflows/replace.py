@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 from talops.rolls.options import DEFAULT, RollOptions
@@ -37,6 +39,8 @@ def replace(
     """Images exist before the old node leaves; the cluster is verified after the new one joined."""
     secrets, report = site.secrets, record.report
     rolling, names = Rolling(site, options), frozenset({node.name})
+    # What else differs is for `up`, or for a replacement of its own.
+    alone = dataclasses.replace(site, nodes=re.compile(f"^{re.escape(node.name)}$"))
     vms: list[AnyStage] = [
         Provision(site, secrets, report("provision"), Policy(), rolling, leaving=names)
     ]
@@ -46,9 +50,9 @@ def replace(
         *([Images(site, report("images"))] if site.cluster.proxmox else []),
         Leave(site, node, report("leave"), rolling),
         *(vms if site.cluster.proxmox else []),
-        ApplyConfig(site, secrets, report("apply-config"), (), admission, rolling),
+        ApplyConfig(alone, secrets, report("apply-config"), (), admission, rolling, names),
         Bootstrap(site, secrets, report("bootstrap")),
-        Workers(site, secrets, report("workers"), admission),
+        Workers(alone, secrets, report("workers"), admission),
         FetchKubeconfig(site, secrets, report("kubeconfig")),
         ReturnNodes(site, secrets, report("return"), rolling),
         Verify(site, secrets, report("verify")),

@@ -37,6 +37,7 @@ def up(
     rolling = Rolling(site, options)
     removable = Removable(policy.allow_destroy, asks)
     proxmox, nas = site.cluster.proxmox, site.cluster.truenas
+    tuppr = site.cluster.upgrades == "tuppr"
     return [
         Later("nodes", lambda: stages.Nodes(site, report("nodes"), rolling, removable)),
         Later("preflight", lambda: stages.Preflight.of(site, report("preflight"))),
@@ -44,7 +45,9 @@ def up(
         *([Later("images", lambda: stages.Images(site, report("images")))] if proxmox else []),
         *([Later("storage", lambda: stages.Storage(site, report("storage")))] if nas else []),
         *([Provision(site, secrets, report("provision"), policy, rolling)] if proxmox else []),
-        Later("upgrade", lambda: stages.Upgrade(site, secrets, report("upgrade"), rolling)),
+        Later("upgrade", lambda: stages.Tuppr(site, report("upgrade")))
+        if tuppr
+        else Later("upgrade", lambda: stages.Upgrade(site, secrets, report("upgrade"), rolling)),
         Later(
             "apply-config",
             lambda: stages.ApplyConfig(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from talops.app.drift import files, kubernetes, proxmox, storage, talos
-from talops.app.drift.model import LAYERS, looked, masked
+from talops.app.drift.model import LAYERS, UPGRADES, looked, masked
 from talops.app.status.record import write_comparison
+from talops.errors import TalopsError
+from talops.kube.tuppr import managed, progress_of
 from talops.pipeline.lock import Holder, local_lock
 from talops.pipeline.stage import Reporter
 from talops.site.connections import Connections
@@ -18,9 +21,9 @@ from talops.stages.gitops import GitOps
 from talops.stages.provision import Provision
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
-    from talops.app.drift.model import AreaDrift
+    from talops.app.drift.model import AreaDrift, Difference
     from talops.pipeline.stage import AnyStage
     from talops.site.site import Site
 
@@ -50,4 +53,30 @@ async def _look(site: Site, wanted: Sequence[str]) -> list[AreaDrift]:
         wanted = [name for name in wanted if name != storage.LAYER]
     # Read once before all layers ask for it at the same time.
     await secrets.read()
-    return list(await asyncio.gather(*(looked(name, every[name]) for name in wanted)))
+    found = list(await asyncio.gather(*(looked(name, every[name]) for name in wanted)))
+    if any(d.impact == UPGRADES for area in found for d in area.differences):
+        left = await left_to_tuppr(Connections(site, secrets))
+        return [by_tuppr(area, left) for area in found]
+    return found
+
+
+async def left_to_tuppr(connections: Connections) -> frozenset[str]:
+    """What tuppr upgrades, as far as Kubernetes answers."""
+    try:
+        async with connections.kube() as kube:
+            return await managed(kube)
+    except TalopsError:
+        return frozenset()
+
+
+def by_tuppr(area: AreaDrift, left: Collection[str]) -> AreaDrift:
+    """Versions that tuppr upgrades are differences still, but `up` does not make them."""
+    return replace(area, differences=tuple(_by_tuppr(each, left) for each in area.differences))
+
+
+def _by_tuppr(difference: Difference, left: Collection[str]) -> Difference:
+    part = "Talos" if difference.attribute == "Talos" else "Kubernetes"
+    upgrades = difference.impact == UPGRADES and difference.attribute != "schematic"
+    if not upgrades or part not in left:
+        return difference
+    return replace(difference, command=progress_of(part))

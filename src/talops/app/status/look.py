@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from talops.app.drift.look import left_to_tuppr
 from talops.app.status.model import Comparison, Seen, judge, versions_of
 from talops.app.status.record import read_comparison
 from talops.checks.after import backups, certificates
@@ -45,11 +46,18 @@ async def look(site: Site, now: datetime | None = None) -> Status:
             _pause(site),
             run_checks([Check("backups", lambda: backups.look(site))]),
         )
-    nodes, why = kubernetes
+        nodes, why = kubernetes
+        running = versions_of((n, _kubelet(node)) for n, node in (nodes or {}).items())
+        wanted = {
+            "talos": site.cluster.talos_version,
+            "kubernetes": site.cluster.kubernetes_version,
+        }
+        differ = {*talos.values(), *running.values()} - {*wanted.values()}
+        left = await left_to_tuppr(cluster) if differ else frozenset[str]()
     seen = Seen(
         masked(checks, site.redact),
         talos,
-        versions_of((n, _kubelet(node)) for n, node in (nodes or {}).items()),
+        running,
         expiring,
         None if nodes is None else _marks(nodes),
         () if nodes is None else _cordoned(nodes),
@@ -59,9 +67,9 @@ async def look(site: Site, now: datetime | None = None) -> Status:
         window=_window(site, at),
         last=_last(site),
         backups=masked(saved, site.redact)[0].findings,
+        left=left,
         unread={"kubernetes": why} if why else {},
     )
-    wanted = {"talos": site.cluster.talos_version, "kubernetes": site.cluster.kubernetes_version}
     return judge(site.cluster.name, wanted, seen, at)
 
 

@@ -35,7 +35,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Seen:
-    """None: it could not be read. `running`: the run that holds the lock of this directory."""
+    """None: it could not be read. `running`: the run that holds the lock of this directory.
+    `left`: versions that tuppr upgrades.
+    """
 
     checks: Sequence[CheckResult]
     talos: Mapping[str, str]
@@ -49,6 +51,7 @@ class Seen:
     window: str = ""
     last: PastRun | None = None
     backups: Sequence[Finding] = ()
+    left: frozenset[str] = frozenset()
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -96,7 +99,7 @@ def _told(findings: Sequence[Finding]) -> tuple[str, ...]:
 
 
 def _versions(wanted: Mapping[str, str], seen: Seen) -> Row:
-    parts, other = [], []
+    parts, other, ours = [], [], False
     for name, title in (("talos", "Talos"), ("kubernetes", "Kubernetes")):
         running = getattr(seen, name)
         if not running:
@@ -105,13 +108,15 @@ def _versions(wanted: Mapping[str, str], seen: Seen) -> Row:
         right = sum(version == wanted[name] for version in running.values())
         parts.append(f"{title} {wanted[name]} ({right} of {len(running)})")
         groups = _grouped({n: v for n, v in running.items() if v != wanted[name]})
-        other += [f"{title} {version}: {', '.join(names)}" for version, names in groups.items()]
+        by = " (tuppr upgrades it)" if title in seen.left else ""
+        other += [f"{title} {version}: {', '.join(n)}{by}" for version, n in groups.items()]
+        ours = ours or bool(groups and not by)
     text = " · ".join(parts)
     if not (seen.talos and seen.kubernetes):
         why = tuple(seen.unread.values())[:1]
         return Row("versions", Level.UNKNOWN, text, (*other, *why), "talops verify")
     level = Level.NOTICE if other else Level.GOOD
-    return Row("versions", level, text, tuple(other), "talops plan" if other else "")
+    return Row("versions", level, text, tuple(other), "talops plan" if ours else "")
 
 
 def _grouped(running: Mapping[str, str]) -> dict[str, list[str]]:
