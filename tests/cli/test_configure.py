@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from talops.pipeline.lock import Holder, local_lock
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -98,3 +100,22 @@ def test_bare_metal_says_so(talops: Talops, tmp_path: Path) -> None:
     done = talops("configure", "-C", tmp_path)
     assert (done.code, done.out) == (0, "up to date\n")
     assert "bare metal" in done.err
+
+
+def test_waits_for_no_other_run(talops: Talops, dev: Path) -> None:
+    """A run in progress applies what it has rendered; `--check` only reads."""
+    (dev / ".talops").mkdir(exist_ok=True)
+    with local_lock(dev / ".talops/lock", Holder.myself("x", "up", dev)):
+        refused = talops("configure", "-C", dev)
+        assert refused.code != 0
+        assert "another run is in progress: talops up" in refused.err
+        assert talops("configure", "--check", "-C", dev).code == 2
+    assert talops("configure", "-C", dev).code == 0
+
+
+def test_rollback_names_the_node_itself(talops: Talops, dev: Path) -> None:
+    """Only one node stops: another name on --allow-unhealthy-etcd is a mistake."""
+    words = ("--allow-unhealthy-etcd", "dev-cp-9", "--yes", "-C", dev)
+    refused = talops("rollback", "dev-cp-1", *words)
+    assert refused.code == 1
+    assert "--allow-unhealthy-etcd cannot name dev-cp-9" in refused.err

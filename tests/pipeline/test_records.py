@@ -13,7 +13,7 @@ from talops.errors import DeniedError, TalopsError
 from talops.events import Event, Log, Note, RunFinished, RunStarted
 from talops.pipeline import diary
 from talops.pipeline.compare import compare
-from talops.pipeline.history import find_run, list_runs, prune, read_events
+from talops.pipeline.history import KEEP_PLANS, find_run, list_runs, prune, read_events
 from talops.pipeline.record import Record, run_recorded
 from talops.pipeline.run import Run
 from talops.pipeline.rundir import new_run_id
@@ -145,6 +145,20 @@ async def test_only_so_many_runs_are_kept(tmp_path: Path) -> None:
     ids = [past.info.id for past in list_runs(home)]
     assert len(ids) == 3
     assert prune(home / "runs", keep=1) == ids[1:]
+
+
+def test_plans_do_not_displace_runs(tmp_path: Path) -> None:
+    """A job that plans every hour keeps the last `up` on record; the newest plans stay."""
+    first = tmp_path / new_run_id("up", datetime(2026, 11, 19, 1, tzinfo=UTC))
+    first.mkdir()
+    plans = []
+    for minute in range(KEEP_PLANS + 3):
+        at = datetime(2026, 11, 19, 2, minute, tzinfo=UTC)
+        plans.append(tmp_path / new_run_id("plan", at))
+        plans[-1].mkdir()
+    removed = prune(tmp_path, keep=KEEP_PLANS)
+    assert sorted(removed) == [path.name for path in plans[:3]]
+    assert first.is_dir()
 
 
 async def test_a_run_without_result_was_killed(tmp_path: Path) -> None:

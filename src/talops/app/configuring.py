@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from talops import generated, journal
 from talops.errors import TalopsError
 from talops.generated import Action
+from talops.pipeline.lock import Holder, local_lock
+from talops.pipeline.rundir import new_run_id
 from talops.plural import count
+from talops.site.checkout import HOME, mark
 from talops.stages.configure import pending_files
 
 if TYPE_CHECKING:
@@ -31,8 +34,25 @@ async def configure(
     """The changes of files, applied unless `check`; `note` receives the edits of users. `opened`
     gives the credentials for the states of layers that would be removed.
     """
-    if not check:
+    if check:
+        return await _configured(cluster, root, note, opened, check=True, force=force)
+    mark(root)
+    holder = Holder.myself(new_run_id("configure"), "configure", root)
+    # A run that is in progress applies what it has rendered.
+    with local_lock(root / HOME / "lock", holder):
         journal.finish(root)
+        return await _configured(cluster, root, note, opened, check=False, force=force)
+
+
+async def _configured(
+    cluster: Cluster,
+    root: Path,
+    note: Callable[[str], None],
+    opened: Callable[[], Awaitable[ClosedSite]],
+    *,
+    check: bool,
+    force: bool,
+) -> list[Change]:
     planned = pending_files(cluster, root)
     if not force:
         _refuse_edited(planned, note)

@@ -44,8 +44,15 @@ def rollback(
     from talops.app.timeouts import with_timeouts
     from talops.cli.opening import site_of
     from talops.cli.running import run_and_exit
+    from talops.errors import TalopsError
 
     assert directory is not None
+    if other := sorted({*(allow_unhealthy_etcd or ())} - {node}):
+        raise TalopsError(
+            f"only {node} stops, so --allow-unhealthy-etcd cannot name {', '.join(other)}",
+            where="--allow-unhealthy-etcd",
+            hint=f"to accept that etcd loses its majority: --allow-unhealthy-etcd {node}",
+        )
     site = with_timeouts(site_of(directory), timeout or ())
     options = roll_options(site.cluster, "", drain_timeout, allow_unhealthy_etcd or (), now=now)
     run_and_exit(site, runs.rollback(site, node, runs.Manner(dry_run, yes), options), output)

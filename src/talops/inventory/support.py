@@ -21,7 +21,7 @@ WITHDRAWN = {
     "v1.13.1": "the Talos project has withdrawn it",
     "v1.13.3": "it panics on integers in scheduler.config, so no API server starts",
 }
-# The newest release of each Talos minor that talops knows.
+# The newest release of each Talos minor that talops knows: https://factory.talos.dev/versions.
 NEWEST_RELEASE = {
     8: "v1.8.4",
     9: "v1.9.6",
@@ -31,7 +31,8 @@ NEWEST_RELEASE = {
     13: "v1.13.9",
     14: "v1.14.1",
 }
-# A release of each Kubernetes minor that an upgrade may pass through.
+# A release of each Kubernetes minor that an upgrade may pass through, as its page lists them:
+# https://kubernetes.io/releases/1.37/ and so on. There may be newer ones.
 NEWEST_KUBERNETES = {
     26: "v1.26.15",
     27: "v1.27.16",
@@ -46,7 +47,9 @@ NEWEST_KUBERNETES = {
     36: "v1.36.4",
     37: "v1.37.1",
 }
-# When the projects end their support, by minor; of a Talos before those, it has ended.
+# When the projects end their support, by minor; of a Talos before those, it has ended. Talos ends
+# it with the next minor: "End of Community Support" in the support matrix of its documentation
+# (talos/v1.14/getting-started/support-matrix). Kubernetes: "End Of Life Date" of the same pages.
 END_OF_SUPPORT_TALOS = {13: "2026-09-03", 14: "2026-12-27"}
 END_OF_SUPPORT_KUBERNETES = {
     30: "2025-07-15",

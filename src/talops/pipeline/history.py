@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEEP = 50
+# Of `talops plan`, such as those of a monitoring job: they must not displace runs that change.
+KEEP_PLANS = 10
+_PLAN = re.compile(r"-plan-[0-9a-f]+")
 
 
 @dataclass(frozen=True)
@@ -100,8 +104,14 @@ def read_stage_log(run: PastRun, stage: str) -> str:
 
 
 def prune(runs: Path, *, keep: int) -> list[str]:
-    """Remove the oldest runs beyond `keep`; called under the lock, so none of them is running."""
-    removed = _directories(runs)[max(keep, 0) :]
+    """Remove the oldest runs beyond `keep`, and the oldest that only planned; called under the
+    lock, so none of them is running.
+    """
+    found = _directories(runs)
+    plans = [path for path in found if _PLAN.search(path.name)]
+    others = [path for path in found if path not in plans]
+    kept = {*others[: max(keep, 0)], *plans[: min(KEEP_PLANS, max(keep, 0))]}
+    removed = [path for path in found if path not in kept]
     for path in removed:
         shutil.rmtree(path, ignore_errors=True)
     return [path.name for path in removed]

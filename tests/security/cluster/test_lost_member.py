@@ -46,6 +46,7 @@ STOPPING = {
     "talops down": f"{HERE}/test_protected.py::test_a_protected_node",
     "talops drift": f"{CARDS}::test_drift_fix_leaves_network_cards_alone",
     "talops replace": f"{LOST}::test_replace",
+    "talops retemplate": f"{LOST}::test_replace",
     "talops rollback": f"{LOST}::test_a_turn_of_a_roll",
     "talops upgrade": f"{LOST}::test_a_turn_of_a_roll",
     "talops verify": f"{LOST}::test_verify_does_not_move_the_vip",
