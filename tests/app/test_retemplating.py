@@ -86,14 +86,14 @@ async def test_from_the_old_template_to_the_new_one(world: World) -> None:
 
     world.sources["ha-cp-2"] = NEW
     del world.sources[names[-1]]  # its VM was destroyed, and the run was killed
-    Replacements(world.site.root).begin(names[-1], "uid")
+    await Replacements(world.site).begin(names[-1], "uid")
     second = await world.look()
     assert [move.node for move in second.moves] == [names[-1], *names[1:-1]]
     assert not second.builds
     await retemplating.clean(world.site, NOTHING, print)
     assert world.removed == [], "nodes still stand on it"
 
-    Replacements(world.site.root).ended(names[-1])
+    await Replacements(world.site).ended(names[-1])
     world.sources = dict.fromkeys(names, NEW)
     last = await world.look()
     assert last.moves == ()

@@ -168,11 +168,11 @@ def replace(
     )
 
 
-def replaced(site: Site, node: str) -> None:
+async def replaced(site: Site, node: str) -> None:
     """The run has ended: another `talops replace` is another replacement."""
     from talops.rolls.removal.replacing import Replacements
 
-    Replacements(site.root).ended(node)
+    await Replacements(site).ended(node)
 
 
 def recover(

@@ -57,5 +57,5 @@ def replace(
     )
     result = asyncio.run(in_terminal(site, run, output))
     if result.exit_code == 0:
-        runs.replaced(site, node)
+        asyncio.run(runs.replaced(site, node))
     raise typer.Exit(result.exit_code)

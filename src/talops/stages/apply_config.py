@@ -29,6 +29,7 @@ from talops.site.node_facts import (
     require_own_secrets,
     since,
 )
+from talops.site.protection import Protected
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -112,6 +113,7 @@ class ApplyConfig(Stage[Facts, ConfigChange]):
 
     async def conclude(self, seen: Seen[Facts, ConfigChange], /) -> None:
         await self._configs.keep(self._awaited(seen.facts))
+        await Protected(self._site).keep()
 
     def _awaited(self, facts: Facts) -> list[Node]:
         return [n for n in self._site.chosen if n.controller or ran(facts.nodes.get(n.name))]

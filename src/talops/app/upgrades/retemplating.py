@@ -85,7 +85,7 @@ async def look(site: Site, access: Access, options: RollOptions) -> Outlook:
     assert recipe.vm_id
     every = await templates.listed(access)
     sources = await _sources(site)
-    moves = await _in_order(site, _moves(site, sources, recipe.vm_id))
+    moves = await _in_order(site, await _moves(site, sources, recipe.vm_id))
     _require_another_control_plane(site.cluster, moves)
     if moves and (held := await refusal(site, options)):
         held.what = f"{held.what}; nothing was changed"
@@ -130,10 +130,10 @@ def _recipe(site: ClosedSite) -> Recipe:
     return templates.wanted(site, [], all_hosts=False, source="image", vm_id=None)[0]
 
 
-def _moves(site: Site, sources: Mapping[str, int | None], wanted: int) -> list[Move]:
-    record, found = Replacements(site.root), []
+async def _moves(site: Site, sources: Mapping[str, int | None], wanted: int) -> list[Move]:
+    record, found = Replacements(site), []
     for node in site.chosen:
-        begun = record.begun(node.name) is not None
+        begun = await record.begun(node.name) is not None
         if node.vm and (begun or (node.name in sources and sources[node.name] != wanted)):
             found.append(Move(node.name, sources.get(node.name), begun))
     return found

@@ -89,7 +89,7 @@ def _replace(
     run = runs.replace(site, name, runs.Manner(yes=True), rolls=options)
     result = asyncio.run(in_terminal(site, run, output))
     if result.exit_code == 0:
-        runs.replaced(site, name)
+        asyncio.run(runs.replaced(site, name))
     return result.exit_code
 
 

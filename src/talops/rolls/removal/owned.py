@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from talops.errors import ConflictError
 from talops.rolls.removal.vm_removal import VmRemoval
 from talops.site.enrolment.record import EnrolmentRecord
+from talops.site.protection import Protected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ class Leavers:
 
     def __init__(self, site: Site, report: Reporter) -> None:
         self._site = site
+        self._protected = Protected(site)
         self._vms = VmRemoval(site, report) if site.cluster.proxmox else None
 
     async def of(self, standing: Standing) -> tuple[Known, ...]:
@@ -32,7 +34,7 @@ class Leavers:
             return ()
         enrolled = EnrolmentRecord(self._site.root)
         listed = await self._vms.names() if self._vms else frozenset[str]()
-        return tuple(
+        found = tuple(
             known
             for known in strangers
             if known.name in listed
@@ -40,6 +42,8 @@ class Leavers:
             or known.marked
             or enrolled.entry(known.name)
         )
+        await self._protected.require_unprotected(known.name for known in found)
+        return found
 
 
 def unnamed(leavers: Sequence[Known], removable: Removable) -> ConflictError | None:

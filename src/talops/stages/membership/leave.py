@@ -51,7 +51,7 @@ class Leave(Stage[Facts, LeaveChange]):
         self._site = site
         self._node = node
         self._rolling = rolling
-        self._record = Replacements(site.root)
+        self._record = Replacements(site)
         self._vms = VmRemoval(site, report) if site.cluster.proxmox else None
         self._leaving = Leaving(rolling, self._vms, report)
         # A control plane that an interrupted run restarted takes the API with it.
@@ -64,7 +64,7 @@ class Leave(Stage[Facts, LeaveChange]):
         member = name in found.etcd.members
         return Facts(
             known,
-            self._record.begun(name),
+            await self._record.begun(name),
             self._vms is not None and name in await self._vms.names(),
             objection_to_leave(name, found.etcd) if member else None,
         )
@@ -91,7 +91,7 @@ class Leave(Stage[Facts, LeaveChange]):
 
     async def apply(self, change: LeaveChange) -> None:
         known, name = change.known, self._node.name
-        self._record.begin(name, known.uid if known else "")
+        await self._record.begin(name, known.uid if known else "")
         if known:
             await self._leaving.leave(as_node(known, self._site.cluster), "replacement")
         elif self._vms:

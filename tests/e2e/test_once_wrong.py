@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 
 class Row(NamedTuple):
