@@ -103,4 +103,6 @@ async def cordoned(lab: Lab) -> set[str]:
 def destroyed(lab: Lab, vm_id: int) -> int:
     """How often Proxmox destroyed this VM."""
     hosts = lab.world.proxmox.hypervisors.values()
-    return sum(f":qmdestroy:{vm_id}:" in upid for pve in hosts for upid in pve.tasks.table)
+    tasks = [task for pve in hosts for task in pve.tasks.table.values()]
+    own = [task for task in tasks if (task.kind, task.subject) == ("qmdestroy", str(vm_id))]
+    return sum(task.exitstatus.partition(":")[0] in {"OK", "WARNINGS"} for task in own)

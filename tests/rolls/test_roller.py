@@ -92,6 +92,7 @@ async def test_one_node_and_what_was_left_behind(rolling: Start) -> None:
         await _goes_on(cluster)
         await _stops_after_a_failure(cluster)
         await _refuses_to_drain(cluster)
+        await _leaves_its_pods_waiting(cluster)
 
 
 async def _resumes(cluster: Rolling) -> None:
@@ -159,6 +160,23 @@ async def _goes_on(cluster: Rolling) -> None:
     await stage.verify(Seen(facts, (change,)))
     assert cluster.boots()["w-2"] != boot
     assert not is_cordoned((await cluster.kube_nodes())["w-2"])
+
+
+async def _leaves_its_pods_waiting(cluster: Rolling) -> None:
+    """A node that is created again leaves: pods that only it can run do not stop that."""
+    containers = [{"name": "c", "image": "i"}]
+    meta = {"name": "waits", "namespace": "default"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": containers}}
+    async with cluster.kube() as kube:
+
+        async def act() -> None:
+            await kube.apply(pod)
+
+        turn = Turn(cluster.node("w-1"), "replacement", act, leaves=True, recreated=True)
+        await cluster.roller().turn(turn, cluster.report)
+        await cluster.roller().roll([Turn(cluster.node("w-1"), "replacement")], cluster.report)
+        await kube.delete(Ref.of(pod))
+    assert not is_cordoned((await cluster.kube_nodes())["w-1"])
 
 
 async def _stops_nothing(cluster: Rolling) -> None:

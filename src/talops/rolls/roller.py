@@ -195,7 +195,8 @@ class Roller:
                 await steps.release()
         self._sick -= {turn.node.name}
         async with steps.step(Step.AFTER):
-            await gates.pass_all(self._absence(), steps.waiting)
+            passing = gates.still if turn.recreated else gates.pass_all
+            await passing(self._absence(), steps.waiting)
 
     async def _act(self, steps: Steps) -> None:
         try:

@@ -52,3 +52,5 @@ class Turn:
     reboots: bool = False
     # The node does not come back: `act` removes it from etcd and Kubernetes.
     leaves: bool = False
+    # It leaves for now: a later stage creates it again, and its pods may have to wait for that.
+    recreated: bool = False

@@ -33,7 +33,7 @@ class Leaving:
         self._vms = vms
         self._report = report
 
-    async def leave(self, node: Node, reason: str) -> None:
+    async def leave(self, node: Node, reason: str, *, recreated: bool = False) -> None:
         """Through the roll: emptied first, and only while etcd can do without it."""
 
         async def act() -> None:
@@ -42,7 +42,8 @@ class Leaving:
         roller = self._rolling.roller
         found = await roller.candidates([node])
         roller.expect_sick(candidate.name for candidate in found if candidate.sick)
-        await roller.turn(Turn(node, reason, act, leaves=True), self._report)
+        turn = Turn(node, reason, act, leaves=True, recreated=recreated)
+        await roller.turn(turn, self._report)
 
     async def _act(self, node: Node) -> None:
         fleet = await self._site.secrets.fleet()

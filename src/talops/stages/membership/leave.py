@@ -93,7 +93,8 @@ class Leave(Stage[Facts, LeaveChange]):
         known, name = change.known, self._node.name
         await self._record.begin(name, known.uid if known else "")
         if known:
-            await self._leaving.leave(as_node(known, self._site.cluster), "replacement")
+            node = as_node(known, self._site.cluster)
+            await self._leaving.leave(node, "replacement", recreated=True)
         elif self._vms:
             await self._vms.destroy(name)
 
