@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import re
+import subprocess
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from talops.toolchain import mirror
 from talops.toolchain.catalog import PROVIDER, catalog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
 VERSION = catalog()[PROVIDER].version
 _REATTACH = re.compile(rb"TF_REATTACH_PROVIDERS='(.*)'")
@@ -68,26 +69,46 @@ async def attached(program: Path, environment: Mapping[str, str]) -> AsyncIterat
     OpenTofu is starting its provider, three times per plan. It reads `environment` once: one server
     per lab.
     """
-    process = await asyncio.create_subprocess_exec(
-        program,
-        "-debug",
-        env=dict(environment),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
+    started = await asyncio.to_thread(_Server, program, environment)
     try:
-        (how,) = json.loads(await _announced(process)).values()
-        yield json.dumps(dict.fromkeys(mirror.SOURCES, how))
+        yield started.how
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.communicate()
+        await asyncio.to_thread(started.close)
 
 
-async def _announced(process: asyncio.subprocess.Process) -> bytes:
-    assert process.stdout
-    async for line in process.stdout:
-        if found := _REATTACH.search(line):
-            return found[1]
-    raise AssertionError("the provider ended before it said where it listens")
+@contextlib.contextmanager
+def served(program: Path, environment: Mapping[str, str]) -> Iterator[str]:
+    """The same without an event loop."""
+    started = _Server(program, environment)
+    try:
+        yield started.how
+    finally:
+        started.close()
+
+
+class _Server:
+    def __init__(self, program: Path, environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [program, "-debug"],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            (how,) = json.loads(self._announced()).values()
+        except BaseException:
+            self.close()
+            raise
+        self.how = json.dumps(dict.fromkeys(mirror.SOURCES, how))
+
+    def _announced(self) -> bytes:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            if found := _REATTACH.search(line):
+                return found[1]
+        raise AssertionError("the provider ended before it said where it listens")
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()

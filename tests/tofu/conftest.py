@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import ssl
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from tests.real_provider import settings_file
+from tests.real_provider import served, settings_file, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,8 +137,10 @@ def make_site(
     root.mkdir()
     talops = Talops(root, {**clean_environment, "TF_CLI_CONFIG_FILE": str(config)})
     started: list[bool] = []
+    providers = contextlib.ExitStack()
 
-    def make(control_planes: int, workers: int, *more: str) -> LabSite:
+    def make(control_planes: int, workers: int, *more: str, own_provider: bool = False) -> LabSite:
+        """`own_provider`: each OpenTofu starts one, so that it can be killed."""
         place = ("--dir", str(lab))
         pace = () if "--pace" in more else ("--pace", "0")
         out = talops.ok("lab", "proxmox", "--detach", *place, *pace, *more, "-o", "json")
@@ -149,10 +152,20 @@ def make_site(
         # stretching a passphrase would take most of the time of every command here.
         (root / "infrastructure" / "secrets.sops.yaml").unlink()
         talops.environment["PROXMOX_VE_API_TOKEN"] = details["proxmox"]["api_token"]
+        if not own_provider:
+            known = {
+                **talops.environment,
+                "PROXMOX_VE_ENDPOINT": details["proxmox"]["hosts"][0]["endpoint"],
+                "SSL_CERT_FILE": details["ca_file"],
+            }
+            program = unpacked(programs.mirror, tmp_path)
+            how = providers.enter_context(served(program, known))
+            talops.environment["TF_REATTACH_PROVIDERS"] = how
         talops.ok("configure")
         talops.ok("infra", "init")
         return LabSite(talops, lab, details)
 
-    yield make
+    with providers:
+        yield make
     if started:
         talops.ok("lab", "stop", "--dir", str(lab))

@@ -82,7 +82,7 @@ def _drift_is_repaired(site: LabSite) -> None:
 
 def test_killed_sample(make_site: Callable[..., LabSite], rng: random.Random) -> None:
     """Kill -9 of talops, of OpenTofu or of the provider: the next run converges."""
-    site = make_site(1, 1, "--pace", "0.2")
+    site = make_site(1, 1, "--pace", "0.2", own_provider=True)
     kill_and_converge(site, rng.choice(VICTIMS), rng.uniform(0, 1.5))
 
 
@@ -94,7 +94,7 @@ def test_killed_often(
     make_site: Callable[..., LabSite], rng: random.Random, victim: str, part: int
 ) -> None:
     """The same at thirty random moments each: ten in each part."""
-    site = make_site(2, 1, "--pace", "0.2")
+    site = make_site(2, 1, "--pace", "0.2", own_provider=True)
     for number in range(10):
         delay = rng.uniform(0, 5)
         print(f"part {part}, moment {number}: {victim} after {delay:.2f} s")  # noqa: T201  (shown if it fails)

@@ -26,7 +26,7 @@ UNLOCK = re.compile(r"talops (infra force-unlock --layer \S+ \S+)")
 
 def test_lock_of_a_killed_tofu(make_site: Callable[..., LabSite], tmp_path: Path) -> None:
     """The next run does not take the lock automatically; the command that it names frees it."""
-    site = make_site(1, 1, "--pace", "0.2")
+    site = make_site(1, 1, "--pace", "0.2", own_provider=True)
     store = StoreAddress(Secret(f"sqlite:{tmp_path / 'states'}"))
     server = RestartingServer(store, "--tls-self-made", str(site.talops.root / "tls"))
     try:
