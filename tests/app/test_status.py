@@ -5,16 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from talops.app.status import look
 from talops.app.status.model import Comparison, Seen, judge
 from talops.app.status.record import read_comparison, write_comparison
+from talops.errors import TalopsError
 from talops.pipeline.checks import CheckResult, failed, passed, unproven, warning
 from talops.pipeline.history import PastRun
+from talops.pipeline.lock import Holder
 from talops.pipeline.rundir import RunInfo
+from talops.site.run_lock import document, lock_name
+from talops.site.site import ClosedSite
+from talops.statestore.backends.interface import StateInfo
 from talops.views.status import Level, Status, status_lines
 from talops.views.words import ago
+
+if TYPE_CHECKING:
+    from tests.examples import Example
 
 NOW = datetime(2026, 11, 19, 8, 0, tzinfo=UTC)
 WANTED = {"talos": "v1.14.1", "kubernetes": "v1.37.0"}
@@ -173,3 +183,32 @@ def test_the_last_comparison_is_remembered(tmp_path: Path) -> None:
     assert read_comparison(tmp_path) == Comparison(NOW, "drift", differs=True)
     (tmp_path / ".talops/drift.json").write_text("{}")
     assert read_comparison(tmp_path) is None
+
+
+async def test_a_run_on_another_machine(
+    example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock beside shared states says who holds it; one that cannot be read is said."""
+    site = ClosedSite(example("ha"), tmp_path, {}, {})
+    assert site.cluster.state.kind != "local"
+    holder = Holder.myself("20261119-x", "up", tmp_path)
+    answers: list[Any] = [
+        [StateInfo("ha.other", lock={"ID": "x"}), StateInfo(lock_name("ha"))],
+        [StateInfo(lock_name("ha"), lock=document(holder))],
+        TalopsError("no answer"),
+    ]
+
+    class Backend:
+        async def overview(self) -> Any:
+            answer = answers.pop(0)
+            if isinstance(answer, TalopsError):
+                raise answer
+            return answer
+
+        async def close(self) -> None:
+            return
+
+    monkeypatch.setattr(look, "backend_of", lambda _: Backend())
+    assert await look.in_progress(site) == ""
+    assert (await look.in_progress(site)).startswith("talops up by ")
+    assert "cannot be read: no answer" in await look.in_progress(site)

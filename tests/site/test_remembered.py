@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from talops.app.infra.health import watched
+from talops.app.infra.layers import OpenLayers, Order
 from talops.errors import ConflictError, TalopsError
 from talops.rolls.removal.replacing import Replacements
 from talops.site.protection import Protected
@@ -49,6 +51,12 @@ async def test_protection_outlives_the_entry(site: ClosedSite) -> None:
         assert "back without `protected: true`" in str(no.value.hint)
         await Protected(deleted).keep()
     await Protected(deleted).require_unprotected(["ha-w-2"])
+    with pytest.raises(ConflictError, match="refused to remove ha-w-1"):
+        await Protected(deleted).require_none_left()
+    nothing: Any = None
+    run = OpenLayers(site.root, (), site.root, lambda _: None, deleted.cluster, {}, {})
+    order = await watched(run, Order(), nothing, nothing)
+    assert order.policy.protected == {"ha-w-1"}
     await Protected(site).keep()
     await Protected(deleted).require_unprotected(["ha-w-1"])
 

@@ -188,6 +188,7 @@ def layer_applier(
     """
     reached = proxmox_access(every)
     protected = {node.name for node in cluster.nodes if node.protected} if cluster else set()
+    protected |= options.policy.protected
     options = replace(options, policy=replace(options.policy, protected=frozenset(protected)))
 
     async def read_disks(changes: Sequence[Change]) -> Mapping[int, frozenset[str]] | None:

@@ -48,6 +48,14 @@ class Protected:
             await self._record.write(now)
             self._known = now
 
+    async def names(self) -> frozenset[str]:
+        """Without entries now."""
+        return frozenset(await self._read()) - {node.name for node in self._cluster.nodes}
+
+    async def require_none_left(self) -> None:
+        """Raise before everything of the cluster is destroyed."""
+        await self.require_unprotected(await self.names())
+
     async def require_unprotected(self, names: Iterable[str]) -> None:
         """Raise before a node without an entry is removed."""
         if found := sorted({*names} & (await self._read()).keys()):

@@ -9,7 +9,7 @@ from talops.approval import Impact
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.rolls.wiping import wipe
 from talops.site.fleet import Configured
-from talops.site.protection import require_unprotected
+from talops.site.protection import Protected, require_unprotected
 
 if TYPE_CHECKING:
     from talops.pipeline.stage import Reporter, Seen
@@ -50,6 +50,7 @@ class ResetNodes(Stage[Facts, ResetChange]):
     async def observe(self) -> Facts | Absent:
         if await self._secrets.read() is None:
             return Facts({})
+        await Protected(self._site).require_none_left()
         return Facts(await (await self._secrets.fleet()).look_at_all(self._site.chosen))
 
     def plan(self, facts: Facts) -> list[ResetChange]:

@@ -24,12 +24,16 @@ async def watched(
     also outside of maintenance windows.
     """
     from talops.rolls.options import RollOptions
+    from talops.site.protection import Protected
     from talops.site.secrets_file import find_secrets
+    from talops.site.site import ClosedSite
 
     cluster, allowed = run.cluster, order.policy.allow_unhealthy_etcd
     if cluster is None:
         return order
     options = RollOptions(now=now, allow_unhealthy_etcd=allowed)
+    left = await Protected(ClosedSite(cluster, run.root, run.environment, run.credentials)).names()
+    order = replace(order, policy=replace(order.policy, protected=left))
     if not order.destroy:  # as `down`, which is not held back
         order = replace(order, permit=_permit(run, cluster, options))
     if find_secrets(run.root) is None:

@@ -17,6 +17,9 @@ from talops.pipeline.history import list_runs
 from talops.pipeline.lock import is_held, read_holder
 from talops.rolls.marks import is_cordoned, mark_of
 from talops.site.connections import Connections, values_of
+from talops.site.run_lock import lock_name
+from talops.site.run_lock import read as read_shared
+from talops.site.state.backends import backend_of
 from talops.site.state.pausing import read_pause
 from talops.stages.verify import verify_checks
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from talops.kube.objects import Object
     from talops.pipeline.history import PastRun
     from talops.rolls.marks import Mark
-    from talops.site.site import Site
+    from talops.site.site import ClosedSite, Site
     from talops.views.status import Status
 
 # Runs of these commands compare everything with the inventory.
@@ -62,7 +65,7 @@ async def look(site: Site, now: datetime | None = None) -> Status:
         None if nodes is None else _marks(nodes),
         () if nodes is None else _cordoned(nodes),
         compared=_compared(site),
-        running=_running(site),
+        running=await in_progress(site),
         pause=pause,
         window=_window(site, at),
         last=_last(site),
@@ -143,10 +146,22 @@ def _compared(site: Site) -> Comparison | None:
     return max(filter(None, found), key=lambda each: each.at, default=None)
 
 
-def _running(site: Site) -> str:
+async def in_progress(site: ClosedSite) -> str:
+    """The run of this directory, or the one that holds the lock beside shared states."""
     lock = site.root / ".talops" / "lock"
     holder = read_holder(lock) if is_held(lock) else None
-    return str(holder) if holder else ""
+    if holder or site.cluster.state.kind == "local":
+        return str(holder) if holder else ""
+    backend = backend_of(site)
+    try:
+        found = await backend.overview()
+    except TalopsError as error:
+        return f"the run lock of the shared states cannot be read: {error.what}"
+    finally:
+        await backend.close()
+    name = lock_name(site.cluster.name)
+    held = next((each.lock for each in found if each.name == name and each.lock), None)
+    return str(read_shared(dict(held))) if held else ""
 
 
 def _last(site: Site) -> PastRun | None:
