@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.stages.reworded import Traced
 
 from talops.errors import ConflictError, TalopsError, UnreachableError
 from talops.inventory.load import load
-from talops.pipeline.stage import Seen
+from talops.pipeline.stage import Reporter, Seen
 from talops.site.fleet import Configured, InMaintenance, Unreachable
+from talops.site.site import Limits
 from talops.stages import reset_one
 from talops.stages.reset_nodes import ResetChange
 from talops.stages.reset_one import Facts, ResetOne
 from talops.talos.membership import Etcd
 from talops.talos.membership import objection_to_leave as objection
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 CLUSTER = load(Path(__file__).parent.parent.parent / "examples" / "ha").require()
 RUNNING = Configured("config", None)
@@ -139,6 +144,7 @@ async def test_a_wiped_member_is_struck_off(
     monkeypatch.setattr(reset_one, "wipe", outside)
     monkeypatch.setattr(node, "_connections", outside)
     monkeypatch.setattr(node, "_report", outside)
+    monkeypatch.setattr(node, "_empty", outside)
     monkeypatch.setattr(node, "_etcd", look)
     monkeypatch.setattr(node, "_strike_off", strike_off)
     await node.apply(ResetChange("reset", "ha-cp-1", graceful=True))
@@ -149,3 +155,72 @@ async def test_a_wiped_member_is_struck_off(
     else:
         await node.verify(Seen(Facts(RUNNING, seen)))
     assert told == ["struck off"] * struck
+
+
+class Draining:
+    """A reset whose Kubernetes, drain and wipe are recorded."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, *, force: bool = False) -> None:
+        self.done: list[str] = []
+        self.nodes: dict[str, Any] | TalopsError = {
+            name: {
+                "metadata": {"name": name},
+                "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+            }
+            for name in ("ha-w-1", "ha-w-2")
+        }
+        self.blocked = False
+        self.stage = stage("ha-w-1", force=force)
+        site: Any = self.stage._site
+        site.limits = Limits()
+        self.stage._connections = self  # type: ignore[assignment]
+        self.stage._report = Reporter("reset", lambda _: None)
+        patch.setattr(reset_one, "drain", self._drain)
+        patch.setattr(reset_one, "wipe", self._wipe)
+
+    async def kube_nodes(self) -> dict[str, Any]:
+        if isinstance(self.nodes, TalopsError):
+            raise self.nodes
+        return self.nodes
+
+    @contextlib.asynccontextmanager
+    async def kube(self) -> AsyncIterator[None]:
+        yield
+
+    async def fleet(self) -> None:
+        return None
+
+    async def _drain(self, _: Any, name: str, options: Any, __: Any) -> None:
+        assert options.timeout == CLUSTER.timeouts.drain
+        if self.blocked:
+            raise TalopsError("a budget forbids it", hint="kubectl get pdb")
+        self.done.append(f"drain {name}")
+
+    async def _wipe(self, *_: Any, graceful: bool) -> None:
+        self.done.append(f"wipe, {graceful=}")
+
+    async def run(self) -> list[str]:
+        await self.stage.apply(ResetChange("reset", "ha-w-1", "", "ha-w-1"))
+        return self.done
+
+
+async def test_drained_before_it_is_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Budgets are obeyed; not with --force, without Kubernetes, or without another node."""
+    both = ["drain ha-w-1", "wipe, graceful=True"]
+    assert await Draining(monkeypatch).run() == both
+    assert await Draining(monkeypatch, force=True).run() == both[1:]
+    silent = Draining(monkeypatch)
+    silent.nodes = UnreachableError("refused")
+    assert await silent.run() == both[1:]
+    alone = Draining(monkeypatch)
+    assert isinstance(alone.nodes, dict)
+    alone.nodes["ha-w-2"]["spec"] = {"unschedulable": True}
+    assert await alone.run() == both[1:]
+    blocked = Draining(monkeypatch)
+    blocked.blocked = True
+    with pytest.raises(TalopsError, match="a budget forbids it") as stopped:
+        await blocked.run()
+    assert stopped.value.hint == (
+        "kubectl get pdb; to reset it without a drain: talops reset --node ha-w-1 --force"
+    )
+    assert blocked.done == [], "nothing was wiped"

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from talops.errors import ConflictError, TalopsError
+from talops.kube.conditions import condition
+from talops.kube.drain import DrainOptions, drain
 from talops.pipeline.stage import Stage
+from talops.rolls.marks import is_cordoned
 from talops.rolls.wiping import wipe
 from talops.site.connections import Connections, errors_of, values_of
 from talops.site.enrolment.record import EnrolmentRecord
@@ -70,6 +73,8 @@ class ResetOne(Stage[Facts, ResetChange]):
         if change.action == REMOVE:
             await self._strike_off()
             return
+        if change.graceful and not self._force:
+            await self._empty()
         fleet = await self._connections.fleet()
         await wipe(fleet, self._node, self._site, self._report, graceful=change.graceful)
         if self._node.controller and self._to_strike_off(await self._etcd()):
@@ -87,6 +92,30 @@ class ResetOne(Stage[Facts, ResetChange]):
     async def conclude(self, _: Seen[Facts, ResetChange], /) -> None:
         """Also a node that was in maintenance mode already may get its config again."""
         EnrolmentRecord(self._site.root).wiped(self._node.name)
+
+    async def _empty(self) -> None:
+        """Talos drains, too, but it wipes the node even if pods could not be evicted."""
+        name = self._node.name
+        try:
+            nodes = await self._connections.kube_nodes()
+        except TalopsError as error:
+            self._report.note(f"Kubernetes does not answer, so Talos alone drains {name}: {error}")
+            return
+        others = [n for n in nodes.values() if n["metadata"]["name"] != name]
+        if name not in nodes or all(is_cordoned(n) or condition(n, "Ready") for n in others):
+            return  # its pods have no other place
+        options = DrainOptions(
+            timeout=self._site.cluster.timeouts.drain,
+            delete_unmanaged=True,
+            interval=self._site.limits.interval,
+        )
+        try:
+            async with self._connections.kube() as kube:
+                await drain(kube, name, options, lambda w: self._report.waiting(w, node=name))
+        except TalopsError as error:
+            way = f"to reset it without a drain: talops reset --node {name} --force"
+            error.hint = f"{error.hint}; {way}" if error.hint else way
+            raise
 
     def _to_strike_off(self, etcd: Etcd) -> bool:
         """Whether to remove the member; a forced reset keeps it if etcd needs it for quorum."""
