@@ -10,7 +10,7 @@ WORKERS ?= $(shell echo $$(( $$(nproc) + 2 )))
 # Each worker imports all tests: without their bytecode it would compile all of them.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest
 # Found, downloaded or built before the tests start, so that a new machine shows its progress.
-TEST_TOOLS := tofu provider sops age etcd kube-apiserver kube-controller-manager kube-scheduler helm
+TEST_TOOLS := tofu provider sops age etcd etcdutl kube-apiserver kube-controller-manager kube-scheduler helm
 
 .PHONY: help venv demo test code tools check fmt lock docs texts bench chaos clean proto
 

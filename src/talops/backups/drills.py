@@ -30,6 +30,9 @@ class Drill(BaseModel):
     seconds: float
     objects: int
     kinds: int
+    # Objects that the API server returned, and kinds that it does not know.
+    served: int
+    unserved: tuple[str, ...]
     differences: tuple[str, ...]
     versions: dict[str, str]
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from talops.backups.contents import Contents
+    from talops.backups.contents import Kind as Counted
     from talops.backups.manifest import Backup, Kind, Manifest
     from talops.backups.store import Store
     from talops.secrets.age import KeyRing
@@ -57,7 +58,7 @@ def sealed_digest(file: IO[bytes]) -> str:
 
 def compare(wanted: Mapping[str, Kind], found: Contents, where: str) -> None:
     """Raise if objects differ by count or hash."""
-    if different := differences(wanted, found):
+    if different := differences(wanted, found.kinds):
         raise DamagedError(
             "its objects are not those of the manifest: " + "; ".join(different),
             where=where,
@@ -65,11 +66,11 @@ def compare(wanted: Mapping[str, Kind], found: Contents, where: str) -> None:
         )
 
 
-def differences(wanted: Mapping[str, Kind], found: Contents) -> list[str]:
+def differences(wanted: Mapping[str, Kind], found: Mapping[str, Counted]) -> list[str]:
     """By kind, as a user reads them."""
     told = []
-    for name in sorted({*wanted, *found.kinds}):
-        ours, theirs = wanted.get(name), found.kinds.get(name)
+    for name in sorted({*wanted, *found}):
+        ours, theirs = wanted.get(name), found.get(name)
         if ours is None or theirs is None or ours.count != theirs.count:
             counts = [each.count if each else 0 for each in (ours, theirs)]
             told.append(f"{name}: {counts[1]} instead of {counts[0]}")

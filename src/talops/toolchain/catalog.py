@@ -89,7 +89,7 @@ def go_pin() -> GoPin:
 def catalog() -> dict[str, Tool]:
     programs = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
     kubernetes = (*map(_kubernetes, programs), _kubectl(), _helm())
-    tools = (_tofu(), _provider(), _sops(), _age(), _etcd(), *kubernetes)
+    tools = (_tofu(), _provider(), _sops(), _age(), _etcd(), _etcdutl(), *kubernetes)
     return {tool.name: tool for tool in tools}
 
 
@@ -190,6 +190,26 @@ def _etcd() -> Tool:
         ("--version",),
         _release(
             "etcd",
+            "https://github.com/etcd-io/etcd/releases/download/"
+            "v{version}/etcd-v{version}-{os}-{arch}.tar.gz",
+            "etcd-v{version}-{os}-{arch}",
+        ),
+        Build(f"{module} v{version}", (module,)),
+    )
+
+
+def _etcdutl() -> Tool:
+    """Restores snapshots; a module of its own."""
+    version = _pins()["etcdutl"]["version"]
+    module = "go.etcd.io/etcd/etcdutl/v3"
+    return Tool(
+        "etcdutl",
+        version,
+        Range("3.5", "4"),
+        ("etcdutl",),
+        ("version",),
+        _release(
+            "etcdutl",
             "https://github.com/etcd-io/etcd/releases/download/"
             "v{version}/etcd-v{version}-{os}-{arch}.tar.gz",
             "etcd-v{version}-{os}-{arch}",

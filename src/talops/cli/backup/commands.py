@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from talops.cli.backup import upkeep
+from talops.cli.backup import drill, upkeep
 from talops.cli.options import Directory, Format, Output
 from talops.cli.output import console, note, print_json
 
@@ -24,6 +24,7 @@ Id = Annotated[str, typer.Argument(help="Backup id, or 'latest'.", metavar="ID")
 
 
 def register(root: typer.Typer) -> None:
+    app.command()(drill.drill)
     app.command()(upkeep.prune)
     app.command()(upkeep.schedule)
     root.add_typer(app, name="backup")

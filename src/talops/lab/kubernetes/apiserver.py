@@ -40,6 +40,7 @@ class ApiServerSettings:
     service_cidrs: tuple[str, ...]
     names: tuple[str, ...] = ()
     secretbox: str = ""
+    aescbc: str = ""  # of clusters from before Talos 1.3
     admission: tuple[Mapping[str, Any], ...] = ()
     extra_args: Mapping[str, Any] = field(default_factory=dict)
     tolerated: int = 300  # seconds that pods stay on a node that is not ready
@@ -108,7 +109,7 @@ def _write_files(settings: ApiServerSettings) -> None:
         ("etcd-ca.crt", settings.etcd_ca.crt),
         ("aggregator-ca.crt", settings.aggregator_ca.crt),
         ("service-account.key", settings.service_account_key),
-        ("encryption.json", _encryption(settings.secretbox)),
+        ("encryption.json", _encryption(settings.secretbox, settings.aescbc)),
         ("admission.json", _admission(settings.admission)),
     ):
         write_atomic(directory / name, content, mode=PRIVATE)
@@ -137,8 +138,10 @@ def _serving(settings: ApiServerSettings) -> Subject:
     return Subject("kube-apiserver", ("kube-master",), names, server=True)
 
 
-def _encryption(secret: str) -> str:
+def _encryption(secret: str, older: str = "") -> str:
     providers: list[dict[str, Any]] = [{"identity": {}}]
+    if older:
+        providers.insert(0, {"aescbc": {"keys": [{"name": "key1", "secret": older}]}})
     if secret:
         providers.insert(0, {"secretbox": {"keys": [{"name": "key2", "secret": secret}]}})
     return json.dumps(

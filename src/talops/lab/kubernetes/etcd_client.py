@@ -101,6 +101,15 @@ class EtcdClient:
         found = reply.get("kvs", [])
         return base64.b64decode(found[0].get("value", "")) if found else None
 
+    async def page(self, start: bytes, limit: int) -> list[tuple[bytes, bytes]]:
+        """Keys from `start` on, in order, with their values."""
+        body = {"key": _b64(start), "range_end": _b64(b"\0"), "limit": limit}
+        reply = await self._call("kv/range", body)
+        return [
+            (base64.b64decode(each["key"]), base64.b64decode(each.get("value", "")))
+            for each in reply.get("kvs", [])
+        ]
+
     async def snapshot(self) -> AsyncIterator[bytes]:
         import json
 
