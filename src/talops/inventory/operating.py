@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field
 
-from talops.inventory.fields import Text, kind_of, refuse
+from talops.inventory.fields import Text, Url, kind_of, refuse
 from talops.inventory.sections import Section
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -146,7 +146,11 @@ class Keep(Section):
 class Backup(Section):
     """Backups of etcd. See docs/backup.md."""
 
-    store: Text = Field(DEFAULT_STORE, description="Directory of the backups.")
+    store: Text = Field(
+        DEFAULT_STORE, description="Directory of the backups, or s3://BUCKET/PREFIX."
+    )
+    endpoint: Url | None = Field(None, description="Endpoint of the bucket, unless it is AWS.")
+    region: Text | None = Field(None, description="Region of the bucket (default: auto).")
     max_age: Age | None = Field(
         None, description="The last backup must be younger, like 26h; otherwise verify fails."
     )

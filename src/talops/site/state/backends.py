@@ -104,6 +104,17 @@ def _s3(site: ClosedSite, place: str | None, ca_file: Path | None) -> tuple[S3Se
     return S3Settings(bucket, prefix, _names(site), wanted), keep
 
 
+def backup_bucket(site: ClosedSite) -> S3Settings:
+    """That of `backup: store`, with the keys of an S3 state or AWS_* of the environment."""
+    from dataclasses import replace
+
+    backup = site.cluster.backup
+    found, _ = _s3(site, backup.store, _ca_file(site, "s3"))
+    given = {"AWS_ENDPOINT_URL": backup.endpoint, "AWS_REGION": backup.region}
+    named = {name: value for name, value in given.items() if value}
+    return replace(found, options={"AWS_REGION": "auto", **found.options, **named})
+
+
 _S3_OPTIONS = (
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",

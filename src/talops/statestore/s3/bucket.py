@@ -14,7 +14,7 @@ from obstore.store import S3Store as Client
 from talops.errors import DeniedError, PreflightError, TalopsError, UnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 PIECE = 1024 * 1024
 CA_BUNDLE = "AWS_CA_BUNDLE"
@@ -104,6 +104,12 @@ class Bucket:
         with _translated(prefix):
             found = await obstore.list(self._client, prefix=prefix).collect_async()
             return [(entry["path"], entry["last_modified"].timestamp()) for entry in found]
+
+    async def entries(self) -> Sequence[tuple[str, int, float]]:
+        """All keys with their sizes and modification times."""
+        with _translated(""):
+            found = await obstore.list(self._client).collect_async()
+            return [(e["path"], e["size"], e["last_modified"].timestamp()) for e in found]
 
     async def prove(self) -> None:
         """A store that ignores conditions would let two clients hold one lock."""
