@@ -13,7 +13,7 @@ from talops.site.node_facts import AWAIT, FIRST, UPDATE, ConfigChange
 from talops.stages.destroy import DestroyChange
 from talops.stages.provision import LayerChange
 from talops.stages.reset_nodes import ResetChange
-from talops.stages.restore import NewEtcd
+from talops.stages.restore import LostData
 from talops.stages.salvage import PUSH, REMOVE, UNLOCK, SalvageChange
 from talops.tofu.approval import IMPACT
 from talops.tofu.rules import Effect
@@ -26,7 +26,7 @@ ROWS: list[tuple[str, Change, set[Impact]]] = [
     ("down: a node", ResetChange("reset", "w-1", "", "w-1"), {Impact.DESTROYS}),
     ("down: VMs", DestroyChange("destroy", "02", addresses=VMS), {Impact.DESTROYS}),
     ("reset: a member", ResetChange("remove", "etcd member cp-1"), {Impact.DESTROYS}),
-    ("recover: an empty etcd", NewEtcd("bootstrap", "etcd on cp-1"), {Impact.DESTROYS}),
+    ("recover: an empty etcd", LostData("bootstrap", "etcd on cp-1"), {Impact.DESTROYS}),
     ("recover: a lock", SalvageChange(UNLOCK, "02"), {Impact.CUTS_OFF}),
     ("recover: a state", SalvageChange(PUSH, "02"), {Impact.CHANGES}),
     ("recover: a plan", SalvageChange(REMOVE, "x.tfplan"), {Impact.CHANGES}),

@@ -12,6 +12,10 @@ import pytest
 
 from talops.adoption import completing
 from talops.adoption.claims import Claim, claim_images, claim_vms, wishes
+from talops.approval import Impact
+from talops.backups.compatibility import require_restorable
+from talops.backups.manifest import Backup, Manifest
+from talops.backups.restoring import BackupSource
 from talops.errors import ConflictError, TalopsError
 from talops.inventory.load import load
 from talops.pipeline.lease import Fence
@@ -177,9 +181,95 @@ def test_no_snapshot_is_restored_over_data(tmp_path: Path) -> None:
     stage = restore(tmp_path, RecoveryChoice(snapshot, from_copy=True))
     with pytest.raises(ConflictError, match="etcd has data"):
         stage.plan(etcd(MEMBER))
-    restored = replace(etcd(MEMBER), snapshot=stage._digest)
+    restored = replace(etcd(MEMBER), snapshot=digest_of(stage))
     assert stage.plan(restored) == []
     assert restore(tmp_path, RecoveryChoice()).plan(etcd(MEMBER)) == []
+
+
+def digest_of(stage: Restore) -> str:
+    assert stage._source
+    return stage._source.digest
+
+
+def lists(*names: str, data: bool = True) -> ControlPlaneFacts:
+    return ControlPlaneFacts(data, frozenset(f"ha-cp-{name}" for name in names))
+
+
+def from_backup(root: Path) -> Restore:
+    """A recovery whose backup is found and proven."""
+    stage = restore(root, RecoveryChoice(backup="latest"))
+    said: dict[str, Any] = {
+        "created": datetime(2026, 11, 19, 20, 33, tzinfo=UTC),
+        "snapshot": SimpleNamespace(sha256="d1"),
+    }
+    made = Manifest.model_construct(**said)
+    assert isinstance(stage._source, BackupSource)
+    stage._source._backup = Backup("20261119T203346Z-5f0c9f1d", made)
+    return stage
+
+
+@pytest.mark.parametrize(
+    ("planes", "plan"),
+    [
+        ((EMPTY, EMPTY, EMPTY), ["restore"]),
+        ((lists("1", "2", "3"), EMPTY, EMPTY), ["wipe ha-cp-1", "restore"]),
+        ((EMPTY, EMPTY, lists("1", "2", "3")), ["wipe ha-cp-3", "restore"]),
+        # One member that was restored, or founded, waits for the others to join.
+        ((lists("1"), EMPTY, EMPTY), None),
+        # Two of three have their data: they come back without a backup.
+        ((lists("1", "2", "3"), lists("1", "2", "3"), EMPTY), None),
+        ((lists("1", "2", "3"), lists(), EMPTY), None),
+        # Data whose members are not known proves nothing.
+        ((lists(), EMPTY, EMPTY), None),
+        ((lists("1", "2", "3"),) * 3, None),
+    ],
+)
+def test_what_is_left_is_wiped_only_without_a_majority(
+    tmp_path: Path, planes: Any, plan: list[str] | None
+) -> None:
+    """The disks of a majority are empty, and a member lists them: it can never be whole again."""
+    names = ("ha-cp-1", "ha-cp-2", "ha-cp-3")
+    facts = EtcdFacts(dict(zip(names, planes, strict=True)), "this")
+    stage = from_backup(tmp_path)
+    if plan is None:
+        with pytest.raises(ConflictError, match="etcd has data") as caught:
+            stage.plan(facts)
+        assert "talops recover without --from-backup" in str(caught.value.hint)
+        assert stage.plan(replace(facts, snapshot="d1")) == []
+        return
+    found = stage.plan(facts)
+    assert [f"{c.action} {c.node}" if c.action == "wipe" else c.action for c in found] == plan
+    assert str(found[-1]) == (
+        "restore etcd on ha-cp-1 (from backup 20261119T203346Z-5f0c9f1d of 2026-11-19 20:33 UTC)"
+    )
+    assert all((c.impact is Impact.DESTROYS) == (c.action == "wipe") for c in found)
+
+
+@pytest.mark.parametrize(
+    ("storage", "talos", "refused"),
+    [
+        ("3.7.0", "v1.13.9", True),
+        ("3.7.0", "v1.15.0", False),
+        ("3.6.0", "v1.13.9", False),
+        ("3.7.0", "v1.14.1", False),
+        ("", "v1.12.0", False),
+        ("3.9.0", "v1.99.0", False),
+    ],
+)
+def test_a_backup_of_a_newer_etcd(storage: str, talos: str, refused: bool) -> None:
+    """Refused before anything is wiped for it, with the version that made it."""
+    said: dict[str, Any] = {
+        "id": "x",
+        "snapshot": SimpleNamespace(storage_version=storage),
+        "versions": SimpleNamespace(talos="v1.14.1"),
+    }
+    made = Manifest.model_construct(**said)
+    if not refused:
+        require_restorable(made, talos)
+        return
+    with pytest.raises(ConflictError, match="cannot read it") as caught:
+        require_restorable(made, talos)
+    assert "talos_version: v1.14.1" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +284,12 @@ def test_words_that_mean_nothing(snapshot: Path | None, again: str | None, reaso
     """They are refused before anything is looked at."""
     with pytest.raises(TalopsError, match=reason):
         recovery_choice("ha", snapshot, again, from_copy=False)
+
+
+def test_one_way_to_recover() -> None:
+    """A backup and a snapshot exclude each other."""
+    with pytest.raises(TalopsError, match="--from-snapshot and --from-backup cannot be combined"):
+        recovery_choice("ha", Path(__file__), None, from_copy=False, backup="latest")
 
 
 def test_leftovers_are_put_away(tmp_path: Path) -> None:

@@ -182,6 +182,7 @@ def recover(
     from_snapshot: Path | None = None,
     from_copy: bool = False,
     bootstrap_again: str | None = None,
+    from_backup: str | None = None,
     admission: Admission | None = None,
 ) -> Run:
     """`bootstrap_again` is the name of the cluster: it confirms that its etcd is lost."""
@@ -190,11 +191,15 @@ def recover(
     from talops.workflows import recover as workflow
 
     said = admission or Admission(any_again=True)
-    choice = recovery_choice(site.cluster.name, from_snapshot, bootstrap_again, from_copy=from_copy)
+    choice = recovery_choice(
+        site.cluster.name, from_snapshot, bootstrap_again, from_copy=from_copy, backup=from_backup
+    )
     return _run(
         "recover",
         site,
-        lambda record: workflow.recover(site, record, choice, said),
+        lambda record: workflow.recover(
+            site, record, choice, dataclasses.replace(said, restores_etcd=bool(choice.backup))
+        ),
         manner,
         Consent("talops recover --yes", manner.yes),
         afterwards("talops recover", "talops verify"),

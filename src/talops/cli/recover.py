@@ -33,6 +33,14 @@ def recover(
             help="The snapshot is a database file copied from a node, without a digest.",
         ),
     ] = False,
+    from_backup: Annotated[
+        str | None,
+        typer.Option(
+            "--from-backup",
+            metavar="ID|latest",
+            help="Restore etcd from this backup; what is left of a lost etcd is wiped.",
+        ),
+    ] = None,
     bootstrap_again: Annotated[
         str | None,
         typer.Option(
@@ -66,6 +74,7 @@ def recover(
             from_snapshot=from_snapshot,
             from_copy=from_copy,
             bootstrap_again=bootstrap_again,
+            from_backup=from_backup,
             admission=admission(site.cluster, accepted, any_again=True),
         )
 

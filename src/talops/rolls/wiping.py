@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ALWAYS = ("STATE", "EPHEMERAL")
 # Directories of EPHEMERAL, unless Talos 1.14 is configured to store them on volumes of their own.
 MAY_BE_APART = ("ETCD", "CRI", "KUBELET", "LOG")
+HOLD_ETCD = frozenset(("EPHEMERAL", "ETCD"))
 
 
 async def wipe(
@@ -61,6 +62,14 @@ async def wipe(
         hint=hint,
         report=lambda waiting: report.waiting(waiting, node=node.name),
     )
+
+
+async def wipe_etcd(fleet: Fleet, node: Node) -> None:
+    """Wipe the volumes that have etcd's data; the node keeps its config, and reboots."""
+    async with fleet.talos(node) as talos:
+        found = own_volumes(await talos.resources.all(VOLUMES))
+        labels = tuple(label for label in found if label in HOLD_ETCD)
+        await talos.machine.reset(graceful=False, reboot=True, labels=labels)
 
 
 def _from_iso(site: Site) -> bool:

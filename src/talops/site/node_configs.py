@@ -65,6 +65,7 @@ class NodeConfigs:
         self._report = report
         self._allowed = allow_unhealthy_etcd
         self._enrolment = Enrolment(site, report, admission)
+        self._restores_etcd = admission.restores_etcd
         self._judging = Judging(site, self.fleet, report)
         self._one_control_plane = asyncio.Lock()
         self._configs: dict[str, MachineConfig] | None = None
@@ -145,7 +146,8 @@ class NodeConfigs:
 
     async def _first(self, node: Node, change: ConfigChange) -> None:
         fleet = await self.fleet()
-        if not await joins_etcd(fleet, self._site, node):
+        # What is restored afterwards cannot admit members now.
+        if self._restores_etcd or not await joins_etcd(fleet, self._site, node):
             await self._install(node, change)
             return
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from talops.errors import ConflictError, TalopsError
 from talops.talos.client import each
 from talops.talos.errors import PreconditionError
-from talops.talos.snapshot import check
+from talops.talos.snapshot import check, pieces_of
 from talops.waiting import NotYet, Ready, Waiting, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from talops.talos.client import Talos
@@ -40,12 +40,32 @@ async def recover_etcd(
     """
     if not from_copy:
         check(snapshot)
+    await recover_from(
+        target,
+        control_planes,
+        pieces_of(snapshot),
+        timeout=timeout,
+        skip_hash_check=from_copy,
+        report=report,
+    )
+
+
+async def recover_from(
+    target: Talos,
+    control_planes: Sequence[Talos],
+    pieces: Iterable[bytes],
+    *,
+    timeout: float,  # noqa: ASYNC109  (as above)
+    skip_hash_check: bool = False,
+    report: Callable[[Waiting], None] = _silent,
+) -> None:
+    """The same from pieces of a snapshot that was checked."""
     await require_no_data(control_planes)
-    await target.etcd.recover(snapshot)
+    await target.etcd.recover_pieces(pieces)
 
     async def bootstrap() -> Ready[None] | NotYet:
         try:
-            await target.machine.bootstrap(recover_etcd=True, skip_hash_check=from_copy)
+            await target.machine.bootstrap(recover_etcd=True, skip_hash_check=skip_hash_check)
         except PreconditionError as error:
             return NotYet(error.what)
         return Ready(None)

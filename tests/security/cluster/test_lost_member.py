@@ -63,7 +63,7 @@ STOPPING = {
 HARMLESS = {
     *("analyze", "check", "configure", "init", "pause", "plan", "preflight", "resume", "schema"),
     *("gitops", "host", "inventory", "lab", "runs", "secrets", "state", "support", "template"),
-    *("status", "tools", "versions"),
+    *("access", "backup", "certificates", "status", "tools", "versions"),
 }
 HARMLESS_INFRA = {
     *("fmt", "fmt-check", "force-unlock", "import", "init", "output", "plan", "refresh"),

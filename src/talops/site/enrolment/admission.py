@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Admission:
     """What the user said: `accepted` maps nodes to the keys of their machines; `reinstall` are the
-    nodes that may get a config again, `any_again` means all of them.
+    nodes that may get a config again, `any_again` means all of them. `restores_etcd`: control
+    planes get their configs although an etcd without a majority cannot admit them.
     """
 
     accepted: Mapping[str, str] = field(default_factory=dict)
     reinstall: frozenset[str] = frozenset()
     any_again: bool = False
+    restores_etcd: bool = False
 
     def again(self, name: str) -> bool:
         return self.any_again or name in self.reinstall

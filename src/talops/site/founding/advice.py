@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 def how_to_restore(cluster: str) -> str:
     """No control plane has data."""
     return (
-        "restore a snapshot: talops recover --from-snapshot FILE; or, if losing its data is "
-        f"acceptable, start with an empty etcd: talops recover --bootstrap-again {cluster}"
+        "restore a backup: talops recover --from-backup latest; or a snapshot: talops recover "
+        "--from-snapshot FILE; or, if losing its data is acceptable, start with an empty etcd: "
+        f"talops recover --bootstrap-again {cluster}"
     )
 
 
@@ -27,9 +28,10 @@ def how_to_wipe(left: Iterable[Node]) -> str:
     """These have data, but too few to admit the others."""
     nodes = ",".join(str(node.address) for node in left)
     return (
-        "if their machines cannot come back, wipe what is left: talops talos reset --label "
-        f"EPHEMERAL --reboot --no-graceful --nodes {nodes}; then restore a snapshot: talops "
-        "recover --from-snapshot FILE"
+        "if their machines cannot come back, restore a backup: talops recover --from-backup "
+        "latest; or wipe what is left: talops talos reset --label EPHEMERAL --reboot "
+        f"--no-graceful --nodes {nodes}, then restore a snapshot: talops recover --from-snapshot "
+        "FILE"
     )
 
 

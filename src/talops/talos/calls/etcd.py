@@ -15,7 +15,7 @@ from talops.talos.snapshot import Snapshot, SnapshotWriter, pieces_of
 from talops.talos.wire import common_pb2, machine_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterable
     from pathlib import Path
 
     from talops.talos.calling import Caller
@@ -161,11 +161,14 @@ class EtcdCalls:
 
     async def recover(self, path: Path) -> None:
         """Upload a snapshot; `bootstrap(recover_etcd=True)` then starts from it."""
-        await self._caller.upload(self._stub.EtcdRecover, _upload(path))
+        await self.recover_pieces(pieces_of(path))
+
+    async def recover_pieces(self, pieces: Iterable[bytes]) -> None:
+        await self._caller.upload(self._stub.EtcdRecover, _upload(pieces))
 
 
-async def _upload(path: Path) -> AsyncGenerator[common_pb2.Data]:
-    for piece in pieces_of(path):
+async def _upload(pieces: Iterable[bytes]) -> AsyncGenerator[common_pb2.Data]:
+    for piece in pieces:
         yield common_pb2.Data(bytes=piece)
 
 

@@ -1,0 +1,90 @@
+"""Where a restore takes its snapshot from: a file, or a backup, decrypted while it is sent."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from typing import TYPE_CHECKING
+
+from talops.backups.compatibility import require_restorable
+from talops.backups.kept import find_backup
+from talops.backups.opening import open_store
+from talops.backups.proving import prove
+from talops.backups.signing import Signer
+from talops.backups.store import DATA
+from talops.errors import DeniedError
+from talops.secrets.age_stream import AgeReader
+from talops.talos.snapshot import check, pieces_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+    from pathlib import Path
+
+    from talops.backups.manifest import Backup
+    from talops.site.site import Site
+
+
+class FileSource:
+    option = "--from-snapshot"
+
+    def __init__(self, path: Path, from_copy: bool) -> None:
+        if not from_copy:
+            check(path)
+        self._path = path
+        self.name = path.name
+        self.skip_hash_check = from_copy
+        digest = hashlib.sha256()
+        for piece in pieces_of(path):
+            digest.update(piece)
+        self.digest = digest.hexdigest()
+
+    async def prepare(self) -> None:
+        """Checked already."""
+
+    @contextlib.asynccontextmanager
+    async def opened(self) -> AsyncIterator[Iterable[bytes]]:
+        yield pieces_of(self._path)
+
+
+class BackupSource:
+    option = "--from-backup"
+    skip_hash_check = False
+
+    def __init__(self, site: Site, wanted: str) -> None:
+        self._site, self._wanted = site, wanted
+        self._store = open_store(site)
+        self._backup: Backup | None = None
+
+    async def prepare(self) -> None:
+        """Find it once, and prove every byte of it."""
+        if self._backup:
+            return
+        signer = Signer((await self._site.secrets.require()).cluster_secret)
+        if self._site.sops.keys is None:
+            hint = "talops secrets init"
+            raise DeniedError("there is no age key to read backups with", hint=hint)
+        backup = await find_backup(self._store, self._wanted, signer)
+        manifest = await prove(self._store, backup, self._site.sops.keys)
+        require_restorable(manifest, self._site.cluster.talos_version)
+        self._backup = backup
+
+    @property
+    def name(self) -> str:
+        """With its age: objects that are younger are lost."""
+        assert self._backup
+        assert self._backup.manifest
+        return f"backup {self._backup.id} of {self._backup.manifest.created:%Y-%m-%d %H:%M} UTC"
+
+    @property
+    def digest(self) -> str:
+        assert self._backup
+        assert self._backup.manifest
+        return self._backup.manifest.snapshot.sha256
+
+    @contextlib.asynccontextmanager
+    async def opened(self) -> AsyncIterator[Iterable[bytes]]:
+        assert self._backup
+        assert self._site.sops.keys
+        name = self._backup.id + DATA
+        async with self._store.opened(name) as file:
+            yield AgeReader(file, self._site.sops.keys, f"{self._store.place}/{name}").pieces()
