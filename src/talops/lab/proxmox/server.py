@@ -128,6 +128,8 @@ class Api:
         check_caller(call, described.check)
         if "node" in in_path:
             call.params["node"] = self._node_name(in_path["node"])
+        elif "check-node" in call.params and "check-node" in described.properties.plain:
+            self._node_name(str(call.params["check-node"]))
         params = verify(described.properties, call.params, check_format)
         result = found.handler(replace(call, params=params))
         return await result if inspect.isawaitable(result) else result
@@ -162,6 +164,8 @@ class Api:
     def _node_name(self, node: str) -> str:
         if node == "localhost":
             return self._node
+        if node in {"", "0"}:
+            raise PveError(500, "internal error - proxyto_callback returned nothing")
         if node not in self._pve.nodes:
             raise PveError(
                 500,

@@ -9,6 +9,7 @@ from talops.lab.proxmox.access.privileges import PRIVILEGES
 from talops.lab.proxmox.schema import api
 from talops.lab.proxmox.schema.netformats import NETWORK_FORMATS, like
 from talops.lab.proxmox.schema.params import FormatError, parse_string
+from talops.lab.proxmox.schema.storageformats import STORAGE_FORMATS
 from talops.lab.proxmox.storage.names import split_id
 from talops.lab.proxmox.vm.drives import is_drive, parse_size
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 SEPARATORS = re.compile(r"[,;\s\0]+")
 NAME = r"[A-Za-z0-9.\-_]+"
-CONTENT = frozenset({"images", "rootdir", "vztmpl", "iso", "backup", "snippets", "import", "none"})
 STARTUP = re.compile(r"(?:order=)?\d+|up=\d+|down=\d+|\s*")
 USER_SHORTEST, USER_LONGEST, ID_SHORTEST, POOL_LEVELS = 3, 64, 2, 3
 PHYS_BITS = range(8, 65)
@@ -85,11 +85,6 @@ def _privilege(value: str) -> None:
         raise FormatError(f"invalid privilege '{value}'\n")
 
 
-def _content(value: str) -> None:
-    if value not in CONTENT:
-        raise FormatError(f"invalid content type '{value}'\n")
-
-
 def _volume(value: str) -> None:
     if not split_id(value)[0]:
         raise FormatError(f"unable to parse volume ID '{value}'\n")
@@ -135,14 +130,30 @@ def _hotplug(value: str) -> None:
             raise FormatError(f"invalid hotplug feature '{feature}'\n")
 
 
+def _cpuset(value: str) -> None:
+    parts = value.rstrip(",").split(",") if value else []
+    ranges = [re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part) for part in parts]
+    if not all(found and int(found[2] or found[1]) >= int(found[1]) for found in ranges):
+        raise FormatError("unable to parse cpuset option\n")
+
+
 def _phys_bits(value: str) -> None:
     if value != "host" and not (value.isdigit() and int(value) in PHYS_BITS):
         raise FormatError("value must be an integer between 8 and 64 or 'host'\n")
 
 
 def _storage_pair(value: str) -> None:
-    for part in [] if value == "1" else value.split(":"):
-        _ident("storage")(part)
+    try:
+        pair = value.split(":") if re.fullmatch(r"[^:]+:[^:]+", value) else [value]
+        for part in [] if value == "1" else pair:
+            _ident("storage")(part)
+    except FormatError as error:
+        raise FormatError(f"entry '{value}' contains invalid ID - {error}\n\n") from None
+
+
+def _task_status(value: str) -> None:
+    if value.lower() not in {"ok", "error", "warning", "unknown"}:
+        raise FormatError(f"invalid status '{value}'\n")
 
 
 def _cpu(found: dict[str, str]) -> None:
@@ -168,11 +179,15 @@ FORMATS: dict[str, Callable[[str], None]] = {
     **NETWORK_FORMATS,
     "disk-size": _size,
     "email": like(
-        r"[\w+~-]+(?:\.[\w+~-]+)*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*",
+        r"0|[\w+~-]+(?:\.[\w+~-]+)*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*",
         "value does not look like a valid email address",
     ),
     "pve-configid": like(r"[A-Za-z][A-Za-z0-9_-]+", "invalid configuration ID '{}'"),
     "pve-groupid": like(NAME, "group name '{}' contains invalid characters"),
+    "pve-cpuset": _cpuset,
+    "pve-ha-resource-or-vm-id": like(
+        r"[a-z]+:\S+|\d+", "value does not look like a valid ha resource id"
+    ),
     "pve-hotplug-features": _hotplug,
     "pve-phys-bits": _phys_bits,
     "pve-poolid": _poolid,
@@ -182,14 +197,10 @@ FORMATS: dict[str, Callable[[str], None]] = {
     "pve-realm": like(r"[A-Za-z][A-Za-z0-9.\-_]+", "value does not look like a valid realm"),
     "pve-roleid": like(NAME, "role name '{}' contains invalid characters"),
     "pve-startup-order": _startup,
-    "pve-storage-content": _content,
     "pve-storage-id": _ident("storage"),
-    "pve-storage-options": like(r"\S+", "invalid options '{}'"),
-    "pve-storage-path": like(r"/[^;()]+.*", "value does not look like a valid absolute path"),
-    "pve-storage-vgname": like(
-        r"[A-Za-z0-9][A-Za-z0-9_.-]*[A-Za-z0-9]", "lvm name '{}' contains illegal characters"
-    ),
+    **STORAGE_FORMATS,
     "pve-tag": like(r"[A-Za-z0-9_][A-Za-z0-9_\-+.]*", "invalid characters in tag"),
+    "pve-task-status-type": _task_status,
     "pve-tokenid": like(
         r"[^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+![A-Za-z][A-Za-z0-9.\-_]+",
         "value '{}' does not look like a valid token ID",

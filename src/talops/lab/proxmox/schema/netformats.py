@@ -27,13 +27,13 @@ def like(pattern: str, complaint: str) -> Callable[[str], None]:
 
 def _address(version: int) -> Callable[[str], None]:
     def check(value: str) -> None:
-        if not _is_address(value, version):
+        if not is_address(value, version):
             raise FormatError(f"value does not look like a valid IPv{version} address\n")
 
     return check
 
 
-def _is_address(value: str, version: int) -> bool:
+def is_address(value: str, version: int) -> bool:
     try:
         return ipaddress.ip_address(value).version == version and "%" not in value
     except ValueError:
@@ -45,7 +45,7 @@ def _is_network(value: str, version: int) -> bool:
     longest = 32 if version == 4 else 128  # noqa: PLR2004
     return (
         bool(separator)
-        and _is_address(address, version)
+        and is_address(address, version)
         and bool(re.fullmatch(r"\d+", length))
         and SHORTEST_NET <= int(length) <= longest
     )
@@ -75,7 +75,7 @@ def _any_network(value: str) -> None:
 
 
 def _ip(value: str) -> None:
-    if not (_is_address(value, 4) or _is_address(value, 6)):
+    if not (is_address(value, 4) or is_address(value, 6)):
         raise FormatError("value does not look like a valid IP address\n")
 
 
@@ -92,7 +92,8 @@ def _netmask(value: str) -> None:
 def _host(complaint: str) -> Callable[[str], None]:
     def check(value: str) -> None:
         named = re.fullmatch(rf"(?:{DNS}\.)*{DNS}", value)
-        if not (named or _is_address(value, 4) or _is_address(value, 6)):
+        # Perl reads the name "0" as false.
+        if value == "0" or not (named or is_address(value, 4) or is_address(value, 6)):
             raise FormatError(complaint.format(value) + "\n")
 
     return check

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "property is not defined in schema and the schema does not allow additional properties"
 MISSING = "property is missing and it is not optional"
+ONE_LINE = re.compile(r".+\n?")
 INTEGER = re.compile(r"[+-]?\d+")
 NUMBER = re.compile(r"[+-]?(?:\d+\.\d+|\d+\.|\.\d+|\d+)(?:[eE][+-]?\d+)?")
 TRUE, FALSE = frozenset({"1", "on", "yes", "true"}), frozenset({"0", "off", "no", "false"})
@@ -50,6 +51,8 @@ class Property:
         """The error of a value, or an empty text; `check` verifies its format."""
         if isinstance(value, list):
             return "" if self.type == "array" else f"type check ('{self.type}') failed - got ARRAY"
+        if self.type == "array":
+            return "type check ('array') failed"
         text = plain(value)
         wrong = self._wrong_type(text, value)
         if wrong:
@@ -177,7 +180,7 @@ def parse_string(
 
 def _take(properties: Properties, found: dict[str, str], part: str) -> None:
     key, separator, value = part.partition("=")
-    if separator and not (key and value):
+    if separator and not (key and ONE_LINE.fullmatch(value)):
         raise FormatError("missing key in comma-separated list property\n")
     if not separator:
         names = [name for name, p in properties.plain.items() if p.default_key]
