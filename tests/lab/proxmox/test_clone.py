@@ -76,13 +76,12 @@ async def test_linked_clones(pve: Pve, disk: str, base: str, linked: str) -> Non
     assert pve.world.proxmox.hypervisors["pve"].storages.volumes.keys() == []
 
 
-async def test_a_raw_file_cannot_be_linked(pve: Pve) -> None:
-    """A directory needs qcow2 for that."""
+async def test_a_clone_of_a_raw_file_is_qcow2(pve: Pve) -> None:
+    """`clone_image` of PVE::Storage::Plugin: the base may have any format, the clone has one."""
     await make(pve, "files:4")
-    refused = await pve.send("POST", f"{SOURCE}/clone", newid=101)
-    assert refused.reason_phrase == (
-        "Linked clone feature is not supported for 'files:9000/base-9000-disk-0.raw' (scsi0)"
-    )
+    assert await clone(pve) == "OK"
+    config = await pve.call("GET", "/nodes/pve/qemu/101/config")
+    assert config["scsi0"] == "files:9000/base-9000-disk-0.raw/101/vm-101-disk-0.qcow2,size=4G"
 
 
 async def test_a_full_clone_is_its_own(pve: Pve) -> None:

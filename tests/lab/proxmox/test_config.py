@@ -149,6 +149,8 @@ async def test_ha_is_looked_up(pve: Pve) -> None:
     missing = await pve.send("GET", "/cluster/ha/resources/vm:101")
     assert (missing.status_code, missing.reason_phrase) == (500, "no such resource 'vm:101'")
     await pve.call("POST", "/cluster/ha/resources", sid="vm:101")
-    assert (await pve.call("GET", "/cluster/ha/resources/vm:101"))["state"] == "started"
+    shown = await pve.call("GET", "/cluster/ha/resources/vm:101")
+    assert (shown["type"], len(shown["digest"])) == ("vm", 40)
+    assert "state" not in shown  # PVE::API2::HA::Resources: only what was set
     refused = await pve.send("DELETE", VM)
     assert "used in HA resources" in refused.reason_phrase

@@ -81,7 +81,7 @@ def _vms(call: Call) -> list[dict[str, Any]]:
             row["pool"] = pools[vm.vmid]
         entry = pve.ha.get(f"vm:{vm.vmid}")
         if entry:
-            row["hastate"] = entry["state"]
+            row["hastate"] = entry.get("state", "started")
         rows.append(row)
     return rows
 

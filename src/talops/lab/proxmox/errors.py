@@ -56,6 +56,11 @@ def failed(message: str) -> PveError:
     return PveError(500, message)
 
 
+def modified() -> PveError:
+    """The digest that the client read belongs to an older configuration."""
+    return failed("detected modified configuration - file changed by other user? Try again.")
+
+
 def invalid(errors: dict[str, str]) -> PveError:
     return PveError(400, "Parameter verification failed.", errors)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
+from talops.lab.proxmox.errors import modified
 from talops.lab.proxmox.hypervisor import VERSION
 from talops.lab.proxmox.resources import node_row
 from talops.lab.proxmox.routing import route
@@ -11,6 +13,12 @@ from talops.lab.proxmox.routing import route
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
 
+KERNEL = {
+    "sysname": "Linux",
+    "release": "6.17.2-1-pve",
+    "version": "#1 SMP PREEMPT_DYNAMIC PMX 6.17.2-1",
+    "machine": "x86_64",
+}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "time": {"timezone": "Etc/UTC"},
     "dns": {"search": "lab.internal", "dns1": "127.0.0.53"},
@@ -31,7 +39,17 @@ def node_status(call: Call) -> dict[str, Any]:
             "sockets": 1,
             "model": "talops lab CPU",
         },
-        "memory": {"total": total, "used": row["mem"], "free": total - row["mem"]},
+        "memory": {
+            "total": total,
+            "used": row["mem"],
+            "free": total - row["mem"],
+            "available": total - row["mem"],
+        },
+        "ksm": {"shared": 0},
+        "idle": 0,
+        "wait": 0,
+        "boot-info": {"mode": "efi", "secureboot": 0},
+        "current-kernel": KERNEL,
         "swap": {"total": 0, "used": 0, "free": 0},
         "rootfs": {
             "total": row["maxdisk"],
@@ -39,14 +57,14 @@ def node_status(call: Call) -> dict[str, Any]:
             "free": row["maxdisk"] - row["disk"],
         },
         "pveversion": f"pve-manager/{VERSION['version']}/{VERSION['repoid']}",
-        "kversion": "Linux 6.17.2-1-pve",
+        "kversion": f"Linux {KERNEL['release']} {KERNEL['version']}",
         "loadavg": ["0.10", "0.10", "0.10"],
     }
 
 
 def _setting(call: Call, name: str) -> dict[str, Any]:
     """The values set for this node, over the defaults of a new node."""
-    return {**DEFAULTS[name], **(call.pve.settings.get(f"{name}/{call.node}") or {})}
+    return call.pve.settings.get(f"{name}/{call.node}") or DEFAULTS[name]
 
 
 def _change(call: Call, name: str) -> None:
@@ -78,9 +96,12 @@ def change_dns(call: Call) -> None:
 @route("GET", "/nodes/{node}/hosts")
 def read_hosts(call: Call) -> dict[str, Any]:
     own = f"{call.pve.addresses.get(call.node, '127.0.1.1')} {call.node}.lab.internal {call.node}"
-    return {"data": f"127.0.0.1 localhost\n{own}\n", **_setting(call, "hosts")}
+    data = _setting(call, "hosts").get("data", f"127.0.0.1 localhost\n{own}\n")
+    return {"data": data, "digest": hashlib.sha1(data.encode(), usedforsecurity=False).hexdigest()}
 
 
 @route("POST", "/nodes/{node}/hosts")
 def change_hosts(call: Call) -> None:
+    if call.get("digest") not in {None, "", read_hosts(call)["digest"]}:
+        raise modified()
     _change(call, "hosts")

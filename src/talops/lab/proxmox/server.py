@@ -44,6 +44,7 @@ from talops.lab.proxmox.vm import create as vmcreate  # noqa: F401  (importing i
 from talops.lab.proxmox.vm import disks as vmdisks  # noqa: F401  (importing it registers its routes)
 from talops.lab.proxmox.vm import migrate as vmmigrate  # noqa: F401  (importing it registers its routes)
 from talops.lab.proxmox.vm import records as vms  # noqa: F401  (importing it registers its routes)
+from talops.lab.proxmox.vm import snapshots as vmsnapshots  # noqa: F401  (importing it registers its routes)
 from talops.lab.proxmox.vm import update as vmupdate  # noqa: F401  (importing it registers its routes)
 
 if TYPE_CHECKING:

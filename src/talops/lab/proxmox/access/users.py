@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from talops.lab.proxmox.access.login import hash_password
 from talops.lab.proxmox.access.tokens import forget, need_user, tokens_of
 from talops.lab.proxmox.access.tokens import shown as token_shown
+from talops.lab.proxmox.call import ROOT
 from talops.lab.proxmox.errors import denied, failed, prefixed
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.schema.checks import user_name
@@ -124,7 +125,8 @@ def _listed(call: Call, user: Document) -> dict[str, Any]:
     if call.get("full"):
         row["groups"] = user.get("groups", "")
         tokens = tokens_of(call, user["userid"])
-        row["tokens"] = [{"tokenid": token["tokenid"], **token_shown(token)} for token in tokens]
+        rows = [{"tokenid": token["tokenid"], **token_shown(token)} for token in tokens]
+        row["tokens"] = rows or None
     return row
 
 
@@ -168,13 +170,17 @@ def change_user(call: Call) -> None:
     if "groups" in changes:
         before = split_list(str(user.get("groups", ""))) if call.get("append") else []
         changes["groups"] = ",".join(dict.fromkeys([*before, *split_list(changes["groups"])]))
-    call.pve.users.put(user["userid"], {**user, **changes})
+    kept = {key: value for key, value in {**user, **changes}.items() if value != ""}
+    call.pve.users.put(user["userid"], kept)
     call.pve.rights.changed()
 
 
 @route("DELETE", "/access/users/{userid}")
 def delete_user(call: Call) -> None:
-    name = need_user(call)["userid"]
+    """Removing a user that does not exist succeeds; root stays."""
+    name = user_name(call.params["userid"])
+    if name == ROOT:
+        return
     for token in tokens_of(call, name):
         forget(call, "token", f"{name}!{token['tokenid']}")
         call.pve.tokens.drop(f"{name}!{token['tokenid']}")

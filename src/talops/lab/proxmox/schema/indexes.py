@@ -139,8 +139,9 @@ def node_firewall(_: Call) -> list[dict[str, str]]:
 @route("GET", "/nodes/{node}/qemu/{vmid}")
 def vm(_: Call) -> list[dict[str, str]]:
     return _subdirs(
-        "config", "pending", "status", "unlink", "clone", "move_disk", "migrate", "resize",
-        "cloudinit", "template", "snapshot", "agent", "feature", "firewall",
+        "config", "cloudinit", "pending", "status", "unlink", "migrate", "remote_migrate", "resize",
+        "move", "rrd", "rrddata", "monitor", "agent", "snapshot", "spiceproxy", "sendkey",
+        "firewall", "mtunnel",
     )  # fmt: skip
 
 

@@ -27,7 +27,8 @@ NO_FORMATS = {
     "lvmthin": "LvmThinPlugin.pm line 102",
     "zfspool": "ZFSPoolPlugin.pm line 224",
 }
-SMALL = 4 << 20  # EFI variables, TPM state, cloud-init
+SMALL = 4 << 20  # TPM state, cloud-init
+EFI_SIZES = {"4m": 528 << 10, "2m": 128 << 10}
 HEADER = 64 << 10
 
 
@@ -74,8 +75,10 @@ def existing(storages: Storages, node: str, drive: dict[str, str]) -> dict[str, 
     """A drive that names a volume: the volume must exist; its real size is recorded."""
     drive = dict(drive)
     drive.pop("size", None)
-    if drive["file"] in {"none", "cdrom"} or drive["file"].startswith("/"):
+    if drive["file"] in {"none", "cdrom"}:
         return drive
+    if drive["file"].startswith("/"):  # a lab's hosts have no devices of their own
+        raise failed(f"volume {drive['file']} does not exist")
     volume = storages.volume(drive["file"], node)
     if volume.content == "iso" and not is_cdrom(drive):
         drive["media"] = "cdrom"
@@ -119,7 +122,7 @@ def _new_volume(pve: Hypervisor, node: str, vmid: int, key: str, drive: dict[str
             raise failed(f"{volid} already exists")
     else:
         volid = storages.free_name(storage, node, vmid, format_)
-    size = _size(key, drive, source)
+    size = storages.rounded(storage, _size(key, drive, source))
     used = size if storages.thick(storage) else (source.used or source.size if source else 0)
     if key in {"efidisk0", "tpmstate0"} or is_cloudinit(drive):
         used = size
@@ -132,7 +135,9 @@ def _new_volume(pve: Hypervisor, node: str, vmid: int, key: str, drive: dict[str
 def _size(key: str, drive: dict[str, str], source: Volume | None) -> int:
     if source:
         return virtual_size(source)
-    if key in {"efidisk0", "tpmstate0"} or is_cloudinit(drive):
+    if key == "efidisk0":
+        return EFI_SIZES[drive.get("efitype", "2m")]
+    if key == "tpmstate0" or is_cloudinit(drive):
         return SMALL
     match = NEW_DISK.fullmatch(drive["file"])
     return int(float(match[2]) * GIB) if match else 0
@@ -185,15 +190,15 @@ async def copy(
         await task.step("allocate", f"create full clone of drive ({source.volid})")
         wanted = storages.default_format(storage, format_ or source.format)
         if source.volid.rpartition("-")[2].startswith("cloudinit"):
-            wanted = "qcow2" if storages.file_based(storage) else "raw"
             volid = storages.name(storage, vmid, f"vm-{vmid}-cloudinit", wanted)
         else:
             volid = storages.free_name(storage, target, vmid, wanted)
-        used = source.size if storages.thick(storage) else source.used
+        size = storages.rounded(storage, source.size)
+        used = size if storages.thick(storage) else source.used
         storages.reserve(storage, target, used, volid.split(":", 1)[1])
         where = "" if storages.shared(storage) else target
         now = int(pve.clock.now())
-        made = Volume(volid, where, "images", wanted, source.size, used, vmid, now)
+        made = Volume(volid, where, "images", wanted, size, used, vmid, now)
         made = with_file(storages, made, target, source.path)
         storages.volumes.put(made.key, made)
     try:

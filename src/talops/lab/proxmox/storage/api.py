@@ -13,6 +13,21 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
 
 
+SUBDIRS = (
+    "content", "download-url", "file-restore", "identity", "import-metadata", "oci-registry-pull",
+    "prunebackups", "rrd", "rrddata", "status", "upload",
+)  # fmt: skip
+IMAGE_FORMATS: dict[str, tuple[str, ...]] = {
+    "lvm": ("qcow2", "raw"),
+    "lvmthin": ("raw",),
+    "rbd": ("raw",),
+    "zfspool": ("raw", "subvol"),
+    "btrfs": ("qcow2", "raw", "subvol", "vmdk"),
+    "nfs": ("qcow2", "raw", "vmdk"),
+    "cifs": ("qcow2", "raw", "vmdk"),
+}
+
+
 def _status(call: Call, name: str) -> dict[str, Any]:
     status = call.pve.storages.status(name, call.node)
     if not call.pve.storages.reaches(name, call.node):
@@ -41,8 +56,18 @@ def list_on_node(call: Call) -> list[dict[str, Any]]:
             continue
         share = status["used"] / status["total"] if status["total"] else None
         fraction = {} if share is None else {"used_fraction": share}
-        rows.append({"storage": name, **status, **fraction})
+        formats = _formats(entry["type"]) if call.get("format") else {}
+        rows.append({"storage": name, **status, **fraction, **formats})
     return call.pve.shuffled(rows)
+
+
+def _formats(kind: str) -> dict[str, Any]:
+    """What an image may be there; the default is raw everywhere."""
+    known = IMAGE_FORMATS.get(kind, ("qcow2", "raw", "subvol", "vmdk"))
+    return {
+        "format": [dict.fromkeys(known, 1), "raw"],
+        "formats": {"default": "raw", "supported": list(known)},
+    }
 
 
 def _unreachable(call: Call, name: str) -> bool:
@@ -57,7 +82,7 @@ def _unreachable(call: Call, name: str) -> bool:
 
 @route("GET", "/nodes/{node}/storage/{storage}")
 def index(_: Call) -> list[dict[str, str]]:
-    return [{"subdir": name} for name in ("content", "download-url", "status", "upload")]
+    return [{"subdir": name} for name in SUBDIRS]
 
 
 @route("GET", "/nodes/{node}/storage/{storage}/status")

@@ -6,9 +6,10 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.errors import failed, prefixed
+from talops.lab.proxmox.errors import failed, modified, prefixed
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.schema.formats import split_list
+from talops.lab.proxmox.storage.storages import ALWAYS_SHARED
 
 if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
@@ -41,7 +42,8 @@ KINDS: dict[str, tuple[str, str, str]] = {
     ),
 }
 COMMON = frozenset({"type", "storage", "nodes", "disable", "content", "bwlimit"})
-DEFAULT_CONTENT = {"dir": "images,rootdir,vztmpl,iso,backup,snippets", "pbs": "backup"}
+DEFAULT_CONTENT = {"pbs": "backup", **dict.fromkeys(("nfs", "cifs", "lvm", "rbd"), "images")}
+NO_CONTENT = "images,rootdir"
 FIXED = ("path", "server", "export", "vgname", "thinpool", "pool", "share", "datastore", "base")
 
 
@@ -69,9 +71,14 @@ def _shown(call: Call, entry: dict[str, Any]) -> dict[str, Any]:
     shown = {key: value for key, value in entry.items() if key not in hidden}
     if "content" in shown:
         shown["content"] = call.pve.mixed(shown["content"])
+    if entry["type"] in ALWAYS_SHARED:
+        shown["shared"] = 1
+    return {**shown, "digest": _digest(call)}
+
+
+def _digest(call: Call) -> str:
     every = dict(sorted(call.pve.storages.config.items()))
-    digest = hashlib.sha1(json.dumps(every).encode(), usedforsecurity=False).hexdigest()
-    return {**shown, "digest": digest}
+    return hashlib.sha1(json.dumps(every).encode(), usedforsecurity=False).hexdigest()
 
 
 @route("POST", "/storage")
@@ -83,7 +90,7 @@ def create(call: Call) -> dict[str, Any]:
     missing = next((key for key in needed if key not in given), None)
     if missing:
         raise failed(f"missing value for required option '{missing}'")
-    entry = {"content": DEFAULT_CONTENT.get(kind, "images,rootdir"), **given}
+    entry = {"content": DEFAULT_CONTENT.get(kind, NO_CONTENT), **given}
     entry["content"] = _content(kind, str(entry["content"]))
     with prefixed("create storage failed"):
         if name in call.pve.storages.config:
@@ -91,7 +98,8 @@ def create(call: Call) -> dict[str, Any]:
     if kind in {"nfs", "cifs"}:
         entry.setdefault("path", f"/mnt/pve/{name}")
     call.pve.storages.config.put(name, entry)
-    return {"storage": name, "type": kind}
+    made: dict[str, Any] = {"config": {}} if kind == "pbs" else {}
+    return {"storage": name, "type": kind, **made}
 
 
 def _check_options(kind: str, given: dict[str, Any]) -> None:
@@ -118,6 +126,8 @@ def _content(kind: str, content: str) -> str:
 def change(call: Call) -> dict[str, Any]:
     with prefixed("update storage failed"):
         entry = dict(call.pve.storages.get(call.params["storage"]))
+        if call.get("digest") not in {None, "", _digest(call)}:
+            raise modified()
         kind = entry["type"]
         removed = split_list(str(call.get("delete", "")))
         skip = {"delete", "digest", "storage"}
@@ -131,6 +141,7 @@ def change(call: Call) -> dict[str, Any]:
         _check_removed(kind, removed, changes)
     for name in removed:
         entry.pop(name, None)
+    entry.setdefault("content", DEFAULT_CONTENT.get(kind, NO_CONTENT))
     if changes.get("disable") == 0:
         changes.pop("disable")
         entry.pop("disable", None)

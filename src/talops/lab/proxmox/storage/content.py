@@ -15,16 +15,21 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.call import Call
     from talops.lab.proxmox.tasks import Task
 
+NO_FORMATS = {
+    "lvmthin": " at /usr/share/perl5/PVE/Storage/LvmThinPlugin.pm line 102.",
+    "zfspool": " at /usr/share/perl5/PVE/Storage/ZFSPoolPlugin.pm line 224.",
+}
 UNITS = {"": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 @route("GET", "/nodes/{node}/storage/{storage}/content")
 def list_content(call: Call) -> list[dict[str, Any]]:
     name = call.params["storage"]
-    kind = call.pve.storages.on_node(name, call.node)["type"]
+    entry = call.pve.storages.on_node(name, call.node)
+    kind, held = entry["type"], set(str(entry.get("content", "")).split(","))
     rows = []
     for volume in call.pve.storages.listing(name, call.node):
-        if call.get("content") not in {None, volume.content}:
+        if call.get("content") not in {None, volume.content} or volume.content not in held:
             continue
         if call.get("vmid") not in {None, volume.vmid}:
             continue
@@ -101,14 +106,19 @@ def allocate(call: Call) -> str:
     files = entry["type"] in FILE_TYPES
     format_ = (suffix[1] if suffix else wanted) or "raw"
     if not files and format_ != "raw":
-        raise failed(f"unsupported format '{format_}'")
+        raise failed(f"unsupported format '{format_}'{NO_FORMATS.get(entry['type'], '')}")
+    if "/" in filename:
+        raise failed(f"unable to parse volume filename '{filename}'")
     if not files and not filename.startswith(f"vm-{vmid}-"):
         raise failed(f"illegal name '{filename}' - should be 'vm-{vmid}-*'")
     volid = f"{storage}:{vmid}/{filename}" if files else f"{storage}:{filename}"
     if storages.find(volid, call.node):
-        raise failed(f"volume '{volid}' already exists")
+        path = storages.path_of(volid, "images")
+        raise failed(
+            f"disk image '{path}' already exists" if files else f"volume '{volid}' already exists"
+        )
     match = re.fullmatch(r"(\d+)([MG]?)", call.params["size"])
-    size = int(match[1]) * UNITS[match[2]] if match else 0
+    size = storages.rounded(storage, int(match[1]) * UNITS[match[2]] if match else 0)
     used = size if storages.thick(storage) else 0
     storages.reserve(storage, call.node, used, filename)
     where = "" if storages.shared(storage) else call.node

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ALWAYS_SHARED = frozenset({"nfs", "cifs", "rbd", "cephfs", "iscsi", "pbs"})
 DEFAULT_SIZE = 200 * GIB
+ROUNDED = {"lvm": 4 << 20, "lvmthin": 4 << 20, "zfspool": 1 << 20}
 FOLDERS = {
     "iso": "template/iso",
     "vztmpl": "template/cache",
@@ -150,6 +151,11 @@ class Storages:
     def of_vm(self, vmid: int, node: str) -> list[Volume]:
         return [v for v in self.volumes.of_vm(vmid) if v.node in {"", node}]
 
+    def rounded(self, storage: str, size: int) -> int:
+        """The size that the storage really allocates: LVM in extents, ZFS in MiB."""
+        unit = ROUNDED.get(self.get(storage)["type"], 1)
+        return -(-size // unit) * unit
+
     def thick(self, storage: str) -> bool:
         found = self.get(storage)
         return found["type"] == "lvm" or (found["type"] == "zfspool" and not found.get("sparse"))
@@ -203,7 +209,9 @@ class Storages:
     def remove(self, volume: Volume) -> None:
         users = [v.volid for v in self.volumes.values() if v.base == volume.volid]
         if users:
-            raise failed(f"base volume '{volume.volid}' is still in use by linked cloned volume(s)")
+            raise failed(
+                f"base volume '{volume.volid.split(':', 1)[1]}' is still in use by linked clones"
+            )
         if volume.path:
             volume.path.unlink(missing_ok=True)
         self.volumes.drop(volume.key)

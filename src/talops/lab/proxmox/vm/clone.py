@@ -11,9 +11,10 @@ from talops.lab.proxmox.errors import PveError, denied, failed, nowhere
 from talops.lab.proxmox.locks import IMPATIENT
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.storage import allocation as disks
+from talops.lab.proxmox.storage.features import has
 from talops.lab.proxmox.storage.names import split_id
 from talops.lab.proxmox.vm.config import format_net, new_identity
-from talops.lab.proxmox.vm.drives import format_drive, is_cdrom, is_cloudinit
+from talops.lab.proxmox.vm.drives import format_drive, format_size, is_cdrom, is_cloudinit
 from talops.lab.proxmox.vm.params import kind
 from talops.lab.proxmox.vm.records import Vm, need_unlocked
 from talops.lab.proxmox.vm.rights import check_devices
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from talops.lab.proxmox.storage.volumes import Volume
     from talops.lab.proxmox.tasks import Task
 
-NOT_COPIED = ("template", "lock", "digest", "parent", "snapshots")
+NOT_COPIED = ("template", "lock", "digest", "parent", "snaptime", "vmstate", "snapstate")
 
 
 @route("POST", "/nodes/{node}/qemu/{vmid}/clone")
@@ -65,19 +66,20 @@ def _check(call: Call, target: str) -> tuple[Vm, bool]:
         raise failed(f"no such cluster node '{target}'")
     _check_storage(call, target)
     need_unlocked(pve, source)
-    if call.get("snapname"):
-        raise failed(f"snapshot '{call.params['snapname']}' does not exist")
+    name = call.get("snapname") or ""
+    taken = source.taken(name) if name else source.config
     full = bool(call.get("full", not source.is_template))
-    for name in ("storage", "format"):
-        if call.get(name) and not full:
-            raise failed(f"parameter '{name}' not allowed for linked clones")
+    for option in ("storage", "format"):
+        if call.get(option) and not full:
+            raise failed(f"parameter '{option}' not allowed for linked clones")
+    source = replace(source, config=taken)
     shared = _check_access(call, source)
     check_devices(call, source.config)
     if target != call.node and not shared:
         raise failed(f"can't clone VM to node '{target}' (VM uses local storage)")
     if str(newid) in pve.vms:
         raise failed(f"unable to create VM {newid}: config file already exists")
-    _check_features(pve, source, full=full)
+    _check_features(pve, source, name, full=full)
     return source, full
 
 
@@ -108,18 +110,15 @@ def _check_access(call: Call, source: Vm) -> bool:
     return shared
 
 
-def _check_features(pve: Hypervisor, source: Vm, *, full: bool) -> None:
-    if full and source.is_running and "tpmstate0" in source.config:
+def _check_features(pve: Hypervisor, source: Vm, snapshot: str, *, full: bool) -> None:
+    if full and source.is_running and not snapshot and "tpmstate0" in source.config:
         raise failed("cannot clone TPM state while VM is running")
     for key, volume in _volumes(pve, source).items():
-        linkable = _can_link(pve, volume) and source.is_template
-        if not full and key != "tpmstate0" and not linkable:
-            raise failed(f"Linked clone feature is not supported for '{volume.volid}' ({key})")
-
-
-def _can_link(pve: Hypervisor, volume: Volume) -> bool:
-    kind_ = pve.storages.get(volume.storage)["type"]
-    return kind_ in {"lvmthin", "zfspool", "rbd"} or volume.format == "qcow2"
+        kind_, feature = ("Full", "copy") if full or key == "tpmstate0" else ("Linked", "clone")
+        if not has(pve.storages, feature, volume, snapshot):
+            of = " a snapshot of" if snapshot else ""
+            what = f"{kind_} clone feature is not supported for{of} '{volume.volid}' ({key})"
+            raise failed(what)
 
 
 def _volumes(pve: Hypervisor, vm: Vm) -> dict[str, Volume]:
@@ -140,7 +139,8 @@ async def _clone(call: Call, task: Task, source: Vm, target: str, *, full: bool)
                 continue
             volume = await _copy(call, task, source, key, target, full=full)
             made.append(volume)
-            config[key] = format_drive({**drive, "file": volume.volid})
+            sized = {"file": volume.volid, "size": format_size(volume.size)}
+            config[key] = format_drive({**drive, **sized})
         await task.step("config")
     except (PveError, CancelledError) as error:
         disks.free_all(pve.storages, made)
@@ -191,14 +191,16 @@ async def _link(pve: Hypervisor, task: Task, base: Volume, node: str, vmid: int)
     shared = storages.shared(base.storage)
     async with pve.locks.storage(base.storage, node=node, shared=shared):
         await task.step("allocate", f"create linked clone of drive ({base.volid})")
+        format_ = "qcow2" if storages.file_based(base.storage) else base.format
         volid = storages.free_name(
-            base.storage, node, vmid, base.format, base=base.volid.split(":", 1)[1]
+            base.storage, node, vmid, format_, base=base.volid.split(":", 1)[1]
         )
         # A thin snapshot no longer needs its origin; on other storages the base must stay.
         stands_on = "" if storages.get(base.storage)["type"] == "lvmthin" else base.volid
         volume = replace(
             base,
             volid=volid,
+            format=format_,
             vmid=vmid,
             used=0,
             base=stands_on,

@@ -140,7 +140,7 @@ async def _remove(call: Call, task: Task) -> None:
     bases = {volume.volid for volume in owned}
     users = [v for v in pve.storages.volumes.values() if v.base in bases and v.vmid != vm.vmid]
     if users:
-        raise failed(f"base volume '{users[0].base}' is still in use by linked cloned volume(s)")
+        raise failed(f"base volume '{users[0].base}' is still in use by linked cloned")
     for volume in sorted(owned, key=lambda v: v.base == ""):
         pve.storages.remove(volume)
     pve.vms.drop(vm.key)
@@ -161,5 +161,5 @@ def _owned(call: Call, vm: Vm) -> list[Volume]:
     if call.get("destroy-unreferenced-disks"):
         return found
     both = [*vm.config.values(), *(vm.running or {}).values()]
-    named = {str(value).split(",", maxsplit=1)[0] for value in both}
+    named = {str(value).split(",", maxsplit=1)[0] for value in both} | vm.volids()
     return [volume for volume in found if volume.volid in named]

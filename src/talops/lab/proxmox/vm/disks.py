@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from talops.lab.proxmox.errors import PveError, failed, invalid
+from talops.lab.proxmox.errors import PveError, failed, invalid, modified
 from talops.lab.proxmox.routing import route
 from talops.lab.proxmox.storage import allocation as disks
+from talops.lab.proxmox.storage.features import has
 from talops.lab.proxmox.vm.drives import (
     format_drive,
     format_size,
@@ -100,8 +101,8 @@ def _movable(call: Call) -> tuple[Vm, dict[str, str], Volume]:
     pve, key, storage = call.pve, call.params["disk"], call.params["storage"]
     vm = find(pve, call.node, call.vmid)
     need_unlocked(pve, vm)
-    if call.get("digest") not in {None, vm.digest()}:
-        raise failed("checksum mismatch (file change by other user?)")
+    if call.get("digest") not in {None, "", vm.digest()}:
+        raise modified()
     if key not in vm.config:
         raise failed(f"disk '{key}' does not exist")
     drive = parse_drive(vm.config[key])
@@ -120,12 +121,17 @@ async def _move(call: Call, task: Task) -> None:
     new = await disks.copy(
         pve, task, old, node=vm.node, vmid=vm.vmid, storage=storage, format_=call.get("format")
     )
-    config = {**vm.config, call.params["disk"]: format_drive({**drive, "file": new.volid})}
+    key = call.params["disk"]
+    sized = {} if key.startswith("unused") else {"size": format_size(new.size)}
+    config = {**vm.config, key: format_drive({**drive, "file": new.volid, **sized})}
     if call.get("delete"):
         pve.storages.remove(old)
-    else:
+    elif not is_cloudinit(drive):
         config[free_unused(config)] = old.volid
-    pve.vms.put(vm.key, vm.with_config(config))
+    changed = vm.with_config(config)
+    pve.vms.put(vm.key, changed)
+    if vm.is_template:
+        _freeze(pve, changed, key)
 
 
 @route("POST", "/nodes/{node}/qemu/{vmid}/template")
@@ -143,6 +149,8 @@ def make_template(call: Call) -> str:
 def _convertible(call: Call) -> Vm:
     vm = find(call.pve, call.node, call.vmid)
     need_unlocked(call.pve, vm)
+    if vm.snapshots:
+        raise failed("unable to create template, because VM contains snapshots")
     if vm.is_template and not call.get("disk"):
         raise failed("you can't convert a template to a template")
     if vm.is_running:
@@ -150,12 +158,14 @@ def _convertible(call: Call) -> Vm:
     return vm
 
 
-def _freeze(pve: Hypervisor, vm: Vm) -> None:
+def _freeze(pve: Hypervisor, vm: Vm, only: str = "") -> None:
     """Disks become `base-…`: read-only, and usable for linked clones."""
     config: dict[str, Any] = {**vm.config, "template": 1}
     for key, drive in vm.drives().items():
+        if only not in {"", key}:
+            continue
         volume = pve.storages.find(drive["file"], vm.node)
-        if is_cdrom(drive) or volume is None or volume.vmid != vm.vmid:
+        if is_cdrom(drive) or volume is None or not has(pve.storages, "template", volume):
             continue
         base = replace(volume, volid=volume.volid.replace(f"vm-{vm.vmid}-", f"base-{vm.vmid}-"))
         pve.storages.volumes.drop(volume.key)

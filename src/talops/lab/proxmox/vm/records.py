@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ class Vm:
     config: dict[str, Any]
     running: dict[str, Any] | None = None
     since: int = 0
+    snapshots: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -93,18 +94,36 @@ class Vm:
         return data | {key: self.config[key] for key in ("tags", "lock") if self.config.get(key)}
 
     def stored(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def volids(self) -> set[str]:
+        """What its disks and those of its snapshots are named."""
+        past = (Vm(self.vmid, self.node, config) for config in self.snapshots.values())
+        return {drive["file"] for vm in (self, *past) for drive in vm.drives().values()}
 
     def with_config(self, config: dict[str, Any]) -> Vm:
-        """Values that can change online take effect at once if the VM runs."""
+        """Values that can change online take effect at once if the VM runs.
+
+        A volume that a disk or a snapshot uses is not listed as unused.
+        """
+        used = replace(self, config=config).volids()
+        config = {
+            k: v for k, v in config.items() if not (k.startswith("unused") and str(v) in used)
+        }
         if self.running is None:
             return replace(self, config=config)
         running = {key: value for key, value in self.running.items() if not is_online(key)}
         running |= {key: value for key, value in config.items() if is_online(key)}
         return replace(self, config=config, running=running)
 
+    def taken(self, name: str) -> dict[str, Any]:
+        """The configuration that a snapshot keeps."""
+        if name not in self.snapshots:
+            raise failed(f"snapshot '{name}' does not exist")
+        return self.snapshots[name]
+
     def digest(self) -> str:
-        text = json.dumps(self.config, sort_keys=True)
+        text = json.dumps([self.config, *self.snapshots.items()], sort_keys=True)
         return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -166,9 +185,9 @@ def read_config(call: Call) -> dict[str, Any]:
         problem = "cannot use 'snapshot' parameter with 'current'"
         raise invalid({"snapshot": problem, "current": problem})
     vm = find(call.pve, call.node, call.vmid)
-    if call.get("snapshot"):
-        raise failed(f"snapshot '{call.params['snapshot']}' does not exist")
     config = vm.running if call.get("current") and vm.running is not None else vm.config
+    if call.get("snapshot"):
+        config = vm.taken(call.params["snapshot"])
     hidden = {"cipassword": "**********"} if config.get("cipassword") else {}
     return {**config, **hidden, "digest": vm.digest()}
 
@@ -180,12 +199,13 @@ def read_pending(call: Call) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for key in {*current, *vm.config}:
         row: dict[str, Any] = {"key": key}
+        secret = "**********" if key == "cipassword" else ""
         if key in current:
-            row["value"] = current[key]
+            row["value"] = secret or current[key]
         if key not in vm.config:
             row["delete"] = 1
         elif vm.config[key] != current.get(key):
-            row["pending"] = vm.config[key]
+            row["pending"] = secret or vm.config[key]
         rows.append(row)
     return call.pve.shuffled([*sorted(rows, key=_key), {"key": "digest", "value": vm.digest()}])
 
@@ -207,30 +227,3 @@ def read_status(call: Call) -> dict[str, Any]:
     if parse(str(vm.config.get("agent", "0")), "enabled").get("enabled") in TRUE:
         data["agent"] = 1
     return data
-
-
-@route("GET", "/nodes/{node}/qemu/{vmid}/snapshot")
-def list_snapshots(call: Call) -> list[dict[str, Any]]:
-    vm = find(call.pve, call.node, call.vmid)
-    return [
-        {
-            "name": "current",
-            "description": "You are here!",
-            "digest": vm.digest(),
-            "running": 1 if vm.is_running else 0,
-        }
-    ]
-
-
-@route("GET", "/nodes/{node}/qemu/{vmid}/feature")
-def feature(call: Call) -> dict[str, Any]:
-    vm = find(call.pve, call.node, call.vmid)
-    if call.get("snapname"):
-        raise failed(f"snapshot '{call.params['snapname']}' does not exist")
-    files = (d["file"] for d in vm.drives().values() if d["file"] not in {"none", "cdrom"})
-    shared = all(call.pve.storages.shared(file.split(":")[0]) for file in files)
-    # Only templates have linked clones; everything can be copied; snapshots are not simulated.
-    possible = call.params["feature"] == "copy" or (
-        call.params["feature"] == "clone" and vm.is_template
-    )
-    return {"hasFeature": int(possible), "nodes": list(call.pve.nodes) if shared else [vm.node]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from talops.lab.proxmox.errors import failed, invalid, missing_vm
 from talops.lab.proxmox.routing import route
@@ -114,6 +115,8 @@ async def _update(
                 config.pop(key, None)
             elif key == "boot":
                 config[key] = _boot_string(str(value))
+            elif key == "vmgenid" and value == "1":
+                config[key] = str(uuid4())
             else:
                 config[key] = value
         changed = find(pve, call.node, vmid).with_config(config)
@@ -190,16 +193,26 @@ def free_unused(config: dict[str, Any]) -> str:
     return next(name for n in range(256) if (name := f"unused{n}") not in config)
 
 
+def _need_one_cloudinit(config: dict[str, Any], key: str, drive: dict[str, str]) -> None:
+    if not is_cloudinit(drive):
+        return
+    for other in sorted(other for other in config if is_drive(other) and other != key):
+        if is_cloudinit(parse_drive(str(config[other]))):
+            raise failed(f"{key} - cloud-init drive is already attached at '{other}'")
+
+
 async def _set_drive(
     pve: Hypervisor, task: Task | None, vm: Vm, key: str, drive: dict[str, str]
 ) -> dict[str, Any]:
     old = vm.config.get(key)
     current = parse_drive(old) if old else None
     config = dict(vm.config)
-    if current and current["file"] != drive["file"] and not is_cdrom(current):
-        config = without(pve, vm, [key])
     if current and is_cloudinit(current) and drive["file"].endswith(":cloudinit"):
         drive = {**drive, "file": current["file"], "media": "cdrom"}
+    if current and current["file"] != drive["file"]:
+        own = is_cloudinit(current) or not is_cdrom(current)
+        config = without(pve, vm, [key]) if own else config
+    _need_one_cloudinit(config, key, drive)
     text, made = await disks.attach(pve, task, vm.node, vm.vmid, key, dict(drive))
     if made and vm.key not in pve.vms:  # destroyed while the storage was busy
         pve.storages.remove(made)
