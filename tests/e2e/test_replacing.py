@@ -15,7 +15,7 @@ from talops.lab.spec import LabSpec
 if TYPE_CHECKING:
     from tests.e2e.conftest import Lab
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.chaos, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 MakeLab = Callable[..., contextlib.AbstractAsyncContextManager[Any]]
 W1, W2 = "e2e-w-1", "e2e-w-2"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from talops.approval import Impact
 from talops.errors import ConflictError
+from talops.render.layers import platform
 from talops.rolls.machines import judge_nodes
 from talops.rolls.options import RollOptions
 from talops.rolls.order import Width
@@ -19,6 +21,7 @@ from talops.site.site import Site
 from talops.stages.membership import leave, remove
 from talops.stages.membership.nodes import Facts as Seen
 from talops.stages.membership.nodes import Nodes
+from talops.stages.provision import Provision
 from talops.talos.membership import Etcd
 from talops.tofu.judge import Cause, Judged
 from talops.tofu.plan import VM, Plan
@@ -151,6 +154,7 @@ async def test_what_a_plan_may_do_to_a_node_in_service(
     found = await judge_nodes(plan, [change], serving)
     assert found.held == (frozenset({"w-1"}) if held else frozenset())
     assert bool(found.refused) is refused
+    assert found.broken == (frozenset({"w-1"}) if refused else frozenset())
     if found.refused:
         assert found.refused.hint == "one after the other: talops replace w-1"
     other = await judge_nodes(plan, [change], nothing)
@@ -203,3 +207,54 @@ def test_a_member_without_a_machine_is_removed_first(site: Site) -> None:
         "remove etcd member cp-9 (it does not answer, and nodes.yaml does not have it)"
     ]
     assert found["there"] == []
+
+
+class Planning(Provision):
+    """A stage that has a plan of OpenTofu already."""
+
+    def __init__(self, site: Site, changes: list[Judged], leaving: str) -> None:
+        super().__init__(site, site.secrets, NOTHING, leaving=[leaving])
+        self.changes = changes
+        self.checked: list[str] = []
+
+    async def _engine(self, _: Any) -> Any:
+        async def plan(*_: Any, **__: Any) -> bool:
+            return True
+
+        return SimpleNamespace(plan=plan)
+
+    def _applier(self, *_: Any) -> Any:
+        async def judged(_: Any) -> tuple[Plan, list[Judged]]:
+            return Plan((), outputs_change=False, errored=False), self.changes
+
+        return SimpleNamespace(judged=judged, refusal=lambda _, kept: self._policy_of(kept))
+
+    def _policy_of(self, kept: Any) -> None:
+        self.checked = [change.node for change in kept]
+
+    async def _serving(self) -> frozenset[str]:
+        return frozenset({"w-1", "w-2", "w-3"}) - self._leaving
+
+
+async def test_a_replacement_leaves_the_others_alone(site: Site) -> None:
+    """What differs of the node itself is in its new VM; what breaks others waits for its turn."""
+    other = replace(judged(Effect.DISCONNECTS), address="vm.w-2", name="w-2", node="w-2")
+    gentle = replace(judged(Effect.ONLINE), address="vm.w-3", name="w-3", node="w-3")
+    new = replace(judged(Effect.CREATES), address="vm.w-1")
+    layer = platform(site.cluster).at(site.root)
+    layer.path.mkdir(parents=True)
+    before = Planning(site, [judged(Effect.REMOVES_DISK), other, gentle], "w-1")
+    found = await before._judged(layer)
+    assert [change.node for change in found.judged] == ["w-3"]
+    assert found.refused is None
+    assert found.holding, "only what is kept is applied"
+    assert before.checked == ["w-3"]
+    after = await Planning(site, [new, other], "w-1")._judged(layer)
+    assert [change.address for change in after.judged] == ["vm.w-1"]
+
+    image = replace(
+        judged(Effect.DESTROYS), address="x.iso", name="iso", type="x", role="", node=""
+    )
+    held = await Planning(site, [new, other, image], "w-1")._judged(layer)
+    assert held.refused
+    assert "iso would be removed, but w-2 may still use it" in held.refused.what
