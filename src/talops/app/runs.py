@@ -206,6 +206,19 @@ def recover(
     )
 
 
+def adopt(site: Site, manner: Manner = ASKING) -> Run:
+    from talops.workflows import adopt as workflow
+
+    return _run(
+        "adopt",
+        site,
+        lambda record: workflow.adopt(site, record),
+        manner,
+        Consent("talops adopt --yes", manner.yes),
+        afterwards("talops adopt", "talops up", "talops verify"),
+    )
+
+
 def repair(site: Site, wanted: Repairs) -> Run:
     """No confirmation: it changes nothing that is in use."""
     from talops.workflows import repair as workflow

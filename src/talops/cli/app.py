@@ -42,6 +42,7 @@ COMMANDS: dict[str, str] = {
     "replace": "talops.cli.replace",
     "retemplate": "talops.cli.host.retemplate",
     "recover": "talops.cli.recover",
+    "adopt": "talops.cli.moving.adopt",
     "pause": "talops.cli.pause",
     "resume": "talops.cli.resume",
     "preflight": "talops.cli.look.preflight",

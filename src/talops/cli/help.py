@@ -11,7 +11,10 @@ VERBOSE = "--verbose"
 # Panel → commands, in the order of the help.
 PANELS = {
     "Start": ("init", "check", "schema", "inventory", "configure", "preflight"),
-    "Run": ("plan", "up", "verify", "replace", "retemplate", "down", "reset", "recover"),
+    "Run": (
+        *("plan", "up", "verify", "replace", "retemplate", "down", "reset", "recover"),
+        "adopt",
+    ),
     "Day 2": (
         *("versions", "upgrade", "rollback", "drift", "pause", "resume"),
         *("backup", "certificates", "access", "secrets", "gitops", "state", "support"),

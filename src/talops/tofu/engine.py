@@ -104,10 +104,14 @@ class Engine:
         return code == CHANGES
 
     async def show(self, saved: Path) -> Plan:
+        return read_plan(await self.show_document(saved))
+
+    async def show_document(self, saved: Path) -> dict[str, Any]:
+        """The saved plan with everything that was read; it contains secrets."""
         done = await self._run(["show", "-json", str(saved)])
         if done.code:
             raise failure(self.layer.name, "show", done.code, _diagnostics(done, self), done.errors)
-        return read_plan(_last_json(done.output, self.layer.name))
+        return _last_json(done.output, self.layer.name)
 
     async def apply(self, saved: Path, *, parallelism: int, extra: Sequence[str] = ()) -> None:
         """Apply exactly the saved plan."""

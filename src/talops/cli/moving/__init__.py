@@ -1,0 +1,3 @@
+"""Commands that take a running cluster over."""
+
+from __future__ import annotations
