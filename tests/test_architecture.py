@@ -65,12 +65,13 @@ ALLOWED: dict[str, set[str]] = {
     "backups": FOUNDATION | PURE | CLIENTS | {"pipeline", "site"},
     "upgrades": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
     "reconfigure": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls"},
+    "rotation": FOUNDATION | PURE | CLIENTS | {"pipeline", "site", "rolls", "reconfigure"},
     "importing": FOUNDATION | HELPERS | PURE,
     "stages": FOUNDATION
     | PURE
     | CLIENTS
     | {"pipeline", "site", "delivery", "adoption", "checks", "rolls", "upgrades", "reconfigure"}
-    | {"importing", "backups"},
+    | {"importing", "backups", "rotation"},
     "views": FOUNDATION | {"pipeline", "inventory"},
     "lab": FOUNDATION | WIRE,
 }

@@ -12,7 +12,7 @@ from talops.machineconfig.contract import Contract
 from talops.machineconfig.generate import generate
 from talops.machineconfig.request import ClusterRequest, NodeRequest
 from talops.machineconfig.secrets import bundle as bundles
-from talops.machineconfig.shared_secrets import SHARED, other_secrets
+from talops.machineconfig.shared_secrets import AUTHORITIES, SHARED, other_secrets
 from talops.redaction import Secret
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def test_each_secret(bundle: Bundle, other: Bundle, contract: Contract) -> None:
     for field, name in FIELDS.items():
         changed = replace(bundle, **{field: getattr(other, field)})
         assert names(running, config(changed, contract)) == [name]
-    assert {*FIELDS.values(), "aescbc encryption key"} == {name for name, _ in SHARED.values()}
+    every = {name for name, _ in {**SHARED, **AUTHORITIES}.values()}
+    assert {*FIELDS.values(), "aescbc encryption key"} == every
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)

@@ -12,10 +12,11 @@ from talops.pipeline.runner import Options, permit
 from talops.pipeline.selection import ALL, Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from talops.inventory.model import Cluster, Node
+    from talops.machineconfig.secrets.rotating import Rotated
     from talops.pipeline.result import RunResult
     from talops.pipeline.run import BuildStages
     from talops.pipeline.runner import Permit
@@ -244,6 +245,28 @@ def split(site: Site, manner: Manner = ASKING, *, rotate: bool = False) -> Run:
         manner,
         Consent("talops secrets split --yes", manner.yes),
         afterwards("talops secrets split"),
+    )
+
+
+def rotate(
+    site: Site,
+    rotated: Sequence[Rotated],
+    manner: Manner = ASKING,
+    *,
+    restart_pods: bool = False,
+    name: str = "all",
+) -> Run:
+    """One after the other; a rotation that has begun continues in its phase."""
+    from talops.workflows import rotate as workflow
+
+    command = f"talops rotate {name}"
+    return _run(
+        "rotate",
+        site,
+        lambda record: workflow.rotate(site, record, rotated, restart_pods=restart_pods),
+        manner,
+        Consent(f"{command} --yes", manner.yes),
+        afterwards(command, "talops certificates"),
     )
 
 

@@ -57,6 +57,7 @@ COMMANDS: dict[str, str] = {
     "certificates": "talops.cli.access.certificates",
     "access": "talops.cli.access.grants",
     "backup": "talops.cli.backup.commands",
+    "rotate": "talops.cli.access.rotate",
     "secrets": "talops.cli.secrets.commands",
     "gitops": "talops.cli.gitops",
     "talos": "talops.cli.talos.commands",

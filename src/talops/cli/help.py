@@ -17,7 +17,7 @@ PANELS = {
     ),
     "Day 2": (
         *("versions", "upgrade", "rollback", "drift", "pause", "resume"),
-        *("backup", "certificates", "access", "secrets", "gitops", "state", "support"),
+        *("backup", "certificates", "access", "rotate", "secrets", "gitops", "state", "support"),
     ),
     "Look": ("status", "analyze", "runs"),
     "Parts": ("infra", "host", "template", "talos", "tools", "lab"),

@@ -38,12 +38,12 @@ def requests(cluster: Cluster, read_patch: ReadPatch, pinned: Contract | None = 
     """`pinned` is the contract that the cluster was created with, if known."""
     patches = _Patches(cluster, read_patch)
     return Requests(
-        _cluster(cluster, patches, _contract(cluster, pinned)),
+        _cluster(cluster, patches, contract_of(cluster, pinned)),
         tuple(_node(cluster, node, patches) for node in cluster.nodes),
     )
 
 
-def _contract(cluster: Cluster, pinned: Contract | None) -> Contract:
+def contract_of(cluster: Cluster, pinned: Contract | None) -> Contract:
     """cluster.yaml overrides; the default from talos_version is only for new clusters."""
     implied = Contract(cluster.talos_contract.removeprefix("v"))
     if cluster.at.gives("talos_contract"):

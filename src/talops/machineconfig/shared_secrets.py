@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from talops.machineconfig import authority_changes
 from talops.machineconfig.documents.secret_parts import in_main_document
 from talops.machineconfig.patches.identity import identify
 from talops.machineconfig.validation.view import at
@@ -17,11 +18,9 @@ if TYPE_CHECKING:
 # Where each secret is up to 1.13, what it is, and what another value breaks.
 SHARED = {
     "machine.token": ("machine token", "workers would get no certificates for their Talos API"),
-    "machine.ca.crt": ("Talos CA", "nodes and administrators would reject each other"),
     "cluster.id": ("cluster id", "nodes would not find each other"),
     "cluster.secret": ("cluster secret", "nodes would not find each other"),
     "cluster.token": ("bootstrap token", "kubelets could not join"),
-    "cluster.ca.crt": ("Kubernetes CA", "kubelets and API servers would reject each other"),
     "cluster.aggregatorCA.crt": ("aggregator CA", "API servers would reject their extensions"),
     "cluster.serviceAccount.key": (
         "service account key",
@@ -36,6 +35,11 @@ SHARED = {
         "aescbc encryption key",
         "API servers could not read the Secrets that are stored in etcd",
     ),
+}
+# CAs may change in one direction, through a rotation.
+AUTHORITIES = {
+    "machine.ca": ("Talos CA", "nodes and administrators would reject each other"),
+    "cluster.ca": ("Kubernetes CA", "kubelets and API servers would reject each other"),
 }
 _ENCRYPTION = "KubeEtcdEncryptionConfig"
 
@@ -57,7 +61,14 @@ def other_secrets(before: Sequence[Document], after: Sequence[Document]) -> tupl
         for path, (name, breaks) in SHARED.items()
         if (running := at(old, path)) and running != at(new, path)
     ]
-    return (*found, *_lost_keys(before, after))
+    return (*_authorities(before, after), *found, *_lost_keys(before, after))
+
+
+def _authorities(before: Sequence[Document], after: Sequence[Document]) -> Iterator[OtherSecret]:
+    for path, why in authority_changes.changes(before, after):
+        name, breaks = AUTHORITIES[path]
+        undone = why == "undone"
+        yield OtherSecret(f"{path}.crt", name, authority_changes.UNDONE if undone else breaks)
 
 
 def _whole(documents: Sequence[Document]) -> Document:

@@ -88,7 +88,7 @@ class Fleet:
     def __init__(self, bundle: Bundle) -> None:
         pair = pki.talos_client(bundle.os, ("os:admin",), datetime.now(UTC))
         self.credentials = Credentials(
-            ca=_pem(bundle.os.crt),
+            ca=_pem(bundle.trusted_os),
             certificate=_pem(pair.crt),
             key=Secret(_pem(pair.key.reveal())),
         )
@@ -137,7 +137,7 @@ class Fleet:
                     hint=(
                         "check its address in nodes.yaml; if it is the right node, restore the "
                         "secrets it was created with (talos/talsecret.sops.yaml), or reset the "
-                        "node"
+                        "node; if a CA was rotated elsewhere, pull its secrets"
                     ),
                 ) from error
         return Configured(config or "", status, stored)

@@ -67,6 +67,23 @@ class SecretsFile:
         target = new_secrets(self._site.root, sealed=True).path
         write_atomic(target, await self._site.sops.encrypt(made.to_yaml(), target), mode=PRIVATE)
 
+    async def replace(self, wanted: Bundle) -> None:
+        """Write other secrets for the same cluster, proven to be readable before they take the
+        place of those before; connections are made with them from now on.
+        """
+        stored = require_secrets(self._site.root)
+        text = wanted.to_yaml()
+        if stored.sealed:
+            text = await self._site.sops.encrypt(text, stored.path)
+            opened = await self._site.sops.decrypt_text(text, stored.path)
+            if bundles.from_yaml(opened, where=str(stored.path)) != wanted:
+                raise TalopsError(
+                    "the new secrets do not decrypt to what was written", where=str(stored.path)
+                )
+        write_atomic(stored.path, text, mode=PRIVATE, guarded=not stored.sealed)
+        self._keep(wanted)
+        self._fleet = None
+
     def _keep(self, found: Bundle) -> None:
         known: list[Secret] = list(found.secrets())
         self._learn(*known)

@@ -7,21 +7,28 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from cryptography import x509
+
 from talops.errors import TalopsError, UnreachableError
 from talops.files import PRIVATE, write_atomic
 from talops.kube import kubeconfig_file
 from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load
 from talops.kube.objects import Ref
+from talops.machineconfig.secrets import pki
+from talops.machineconfig.secrets.kubeconfig import admin_kubeconfig
+from talops.machineconfig.secrets.rotating import Rotated
 from talops.pipeline.stage import Absent, Change, Stage
 from talops.plural import count
+from talops.redaction import Secret
 from talops.talos.errors import MaintenanceModeError
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
     from talops.kube.kubeconfig import Kubeconfig
+    from talops.kube.kubeconfig_file import Entry
+    from talops.machineconfig.secrets.bundle import Bundle
     from talops.pipeline.stage import Reporter, Seen
-    from talops.redaction import Secret
     from talops.site.secrets_file import SecretsFile
     from talops.site.site import Site
 
@@ -32,6 +39,14 @@ def _pem(encoded: str) -> str:
 
 RENEW_BEFORE = timedelta(days=30)
 SYSTEM_NAMESPACE = Ref("v1", "Namespace", "kube-system")
+
+
+def _issued(certificate: str, bundle: Bundle) -> bool:
+    """By a CA that every control plane accepts in the phase of the secrets."""
+    leaf = x509.load_pem_x509_certificate(certificate.encode())
+    pairs = (bundle.k8s, *bundle.accepted(Rotated.KUBERNETES_CA))
+    known = {pki.subject_id(pair.certificate) for pair in pairs}
+    return pki.issuer_id(leaf) in known | {b""}
 
 
 @dataclass(frozen=True)
@@ -61,14 +76,22 @@ class FetchKubeconfig(Stage[Facts, Change]):
         present = kubeconfig_file.entry(path, self._context)
         if present is None:
             return Facts(f"no context {self._context} in {path.name}")
+        return Facts(self._unusable(present, bundle))
+
+    def _unusable(self, present: Entry, bundle: Bundle) -> str:
+        """Why; empty if it is usable."""
         if present.server != self._site.cluster.endpoint:
-            return Facts(f"it points to {present.server}")
-        if present.ca is None or present.ca.strip() != _pem(bundle.k8s.crt):
-            return Facts("it trusts the CA of another cluster")
+            return f"it points to {present.server}"
+        if present.ca is None or present.ca.strip() != _pem(bundle.trusted_k8s):
+            if Rotated.KUBERNETES_CA in bundle.rotations:
+                return "it does not trust both CAs of a rotation"
+            return "it trusts another CA than that of the cluster"
+        if not _issued(present.certificate, bundle):
+            return "another CA than that of the cluster has signed it"
         left = present.expires() - datetime.now(UTC)
         if left < RENEW_BEFORE:
-            return Facts(f"its certificate expires in {count(left.days, 'day')}")
-        return Facts("")
+            return f"its certificate expires in {count(left.days, 'day')}"
+        return ""
 
     def plan(self, facts: Facts) -> list[Change]:
         if not facts.reason:
@@ -120,7 +143,13 @@ class FetchKubeconfig(Stage[Facts, Change]):
         return found
 
     async def _fetch(self) -> Ready[Secret] | NotYet:
-        """Ask any control plane, never the VIP: that becomes available last."""
+        """Ask any control plane, never the VIP: that becomes available last. During a rotation, a
+        control plane knows only its own CA.
+        """
+        bundle = await self._secrets.require()
+        if Rotated.KUBERNETES_CA in bundle.rotations:
+            cluster, now = self._site.cluster, datetime.now(UTC)
+            return Ready(Secret(admin_kubeconfig(cluster.name, cluster.endpoint, bundle, now)))
         fleet = await self._secrets.fleet()
         reason = "there is no control plane"
         for node in self._site.cluster.control_planes:

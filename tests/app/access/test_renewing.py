@@ -7,12 +7,12 @@ import stat
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from talops.app.access.renewing import renew_kubeconfig, renew_talosconfig
 from talops.cli.app import run
 from talops.kube import kubeconfig_file
 from talops.machineconfig.places import TALOSCONFIG
 from talops.machineconfig.secrets import pki, talosconfig
 from talops.machineconfig.secrets.bundle import generate
+from talops.rotation.files import renew_kubeconfig, renew_talosconfig
 from talops.talosconfig import Talosconfig
 
 if TYPE_CHECKING:

@@ -17,18 +17,18 @@ CA_NOTICE = timedelta(days=180)
 YOU = "you"
 _NOT_BY_TALOS = "Talos cannot rotate it in a running cluster: create a new cluster instead"
 _KEYS = {
-    "service account key": "docs/certificates.md",
-    "etcd encryption key": "docs/certificates.md",
-    "machine token": "docs/certificates.md",
-    "bootstrap token": "docs/certificates.md",
+    "service account key": "talops rotate service-account-key",
+    "etcd encryption key": "talops rotate etcd-encryption-key",
+    "machine token": "only with a new cluster: see docs/rotate.md",
+    "bootstrap token": "only with a new cluster: see docs/rotate.md",
     "cluster secret": "only with a new cluster: it is the identity for discovery",
 }
 
 
 def bundled(bundle: Bundle, where: str) -> Iterator[Credential]:
     pairs = {
-        "Talos CA": (bundle.os, "talosctl rotate-ca"),
-        "Kubernetes CA": (bundle.k8s, "talosctl rotate-ca"),
+        "Talos CA": (bundle.os, "talops rotate talos-ca"),
+        "Kubernetes CA": (bundle.k8s, "talops rotate kubernetes-ca"),
         "etcd CA": (bundle.etcd, _NOT_BY_TALOS),
         "aggregator CA": (bundle.aggregator, _NOT_BY_TALOS),
     }
@@ -39,7 +39,7 @@ def bundled(bundle: Bundle, where: str) -> Iterator[Credential]:
         pair = rotation.other
         end = pair.certificate.not_valid_after_utc if rotated in AUTHORITIES else None
         title = f"{_TITLES[rotated]}, rotation in phase {rotation.phase}"
-        how = "docs/certificates.md"
+        how = f"talops rotate {rotated}"
         yield Credential(title, Kind.CA if end else Kind.KEY, where, YOU, how, end)
     for name, how in _KEYS.items():
         kind = Kind.TOKEN if name.endswith("token") else Kind.KEY

@@ -30,10 +30,10 @@ _TALOS = "at half of its lifetime"
 _PLACE = "infrastructure/secrets.sops.yaml"
 # Values of the encrypted file that are credentials, and how each is replaced.
 _VAULT = {
-    "tfstate_password": ("password of the state server", "docs/certificates.md"),
+    "tfstate_password": ("password of the state server", "talops rotate state-password"),
     "state_encryption_passphrase": ("passphrase of the states", "talops state migrate"),
     "cluster_age_key": ("age key of the cluster", "talops secrets rotate --cluster"),
-    "git_deploy_key": ("deploy key of Flux", "docs/certificates.md"),
+    "git_deploy_key": ("deploy key of Flux", "talops rotate deploy-key"),
     "truenas_api_key": ("API key of TrueNAS", "a new key in TrueNAS, then: talops secrets set"),
 }
 
@@ -122,7 +122,7 @@ async def _proxmox_token(site: Site) -> list[Credential]:
     if identity is None or not site.cluster.proxmox:
         return []
     user, _, name = identity.reveal().partition("!")
-    how = "docs/certificates.md"
+    how = "talops rotate proxmox-token"
     try:
         end = await _token_end(site, user, name)
     except TalopsError as error:

@@ -85,7 +85,7 @@ def _left(left: timedelta) -> str:
 def _authorities(bundle: Bundle) -> list[CertificateExpiry]:
     pairs = {"Talos": bundle.os, "Kubernetes": bundle.k8s, "etcd": bundle.etcd}
     pairs["aggregator"] = bundle.aggregator
-    hint = "talops certificates"
+    hint = "rotate the CA while the cluster is healthy: talops certificates"
     return [
         CertificateExpiry(
             f"the {name} CA", _end(base64.b64decode(pair.crt)), timedelta(days=180), hint

@@ -22,7 +22,7 @@ app = typer.Typer(no_args_is_help=True, help="Grant short-lived access, and list
 STDOUT = Path("-")
 NOT_REVOCABLE = (
     "A client certificate cannot be revoked: it is valid until it expires, or until the CA is "
-    "rotated."
+    "rotated (talops rotate)."
 )
 
 

@@ -29,11 +29,17 @@ class KubeApi:
 
     def __init__(self, endpoints: Callable[[], Sequence[str]], context: ssl.SSLContext) -> None:
         self._endpoints = endpoints
-        limits = httpx.Limits(max_connections=32, max_keepalive_connections=32)
-        self._http = Http(context, timeout=10, limits=limits)
+        self._http = _http(context)
+        self._former: list[Http] = []
+
+    def use(self, context: ssl.SSLContext) -> None:
+        """From now on; running calls end with their own."""
+        self._former.append(self._http)
+        self._http = _http(context)
 
     async def close(self) -> None:
-        await self._http.close()
+        for http in (*self._former, self._http):
+            await http.close()
 
     async def get(self, path: str) -> dict[str, Any] | None:
         reply = await self._request("GET", path)
@@ -117,6 +123,11 @@ class KubeApi:
                 continue
             return _content(reply, url)
         raise UnreachableError(failure, where=path)
+
+
+def _http(context: ssl.SSLContext) -> Http:
+    limits = httpx.Limits(max_connections=32, max_keepalive_connections=32)
+    return Http(context, timeout=10, limits=limits)
 
 
 def _content(reply: httpx.Response, url: str) -> Mapping[str, Any] | None:

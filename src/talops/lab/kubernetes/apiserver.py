@@ -34,12 +34,16 @@ class ApiServerSettings:
     image: str  # of the static pod; another image means a restart
     endpoint: str  # https://…:6443, as the cluster names itself
     ca: KeyPair
+    client_cas: bytes  # whose clients are accepted, as PEM
     aggregator_ca: KeyPair
     etcd_ca: KeyPair
     service_account_key: bytes
     service_cidrs: tuple[str, ...]
     names: tuple[str, ...] = ()
-    secretbox: str = ""
+    # Public keys, as PEM, that tokens may also be signed with.
+    accepted_keys: bytes = b""
+    # (name, secret); the first one encrypts.
+    secretbox: tuple[tuple[str, str], ...] = ()
     aescbc: str = ""  # of clusters from before Talos 1.3
     admission: tuple[Mapping[str, Any], ...] = ()
     extra_args: Mapping[str, Any] = field(default_factory=dict)
@@ -88,9 +92,10 @@ class ApiServer:
         return admin_context(self.settings.ca)
 
 
-def admin_context(ca: KeyPair) -> ssl.SSLContext:
+def admin_context(ca: KeyPair, servers: bytes = b"") -> ssl.SSLContext:
+    """`servers`: the CAs of the API servers, if not only this one."""
     subject = Subject(common_name="admin", organizations=("system:masters",), client=True)
-    return client_context(ca.crt, Authority(ca).issue(subject))
+    return client_context(servers or ca.crt, Authority(ca).issue(subject))
 
 
 async def _ready(http: Http, url: str) -> bool:
@@ -105,7 +110,8 @@ def _write_files(settings: ApiServerSettings) -> None:
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     authority = Authority(settings.ca)
     for name, content in (
-        ("ca.crt", settings.ca.crt),
+        ("ca.crt", settings.client_cas),
+        ("accepted.pub", settings.accepted_keys),
         ("etcd-ca.crt", settings.etcd_ca.crt),
         ("aggregator-ca.crt", settings.aggregator_ca.crt),
         ("service-account.key", settings.service_account_key),
@@ -138,12 +144,13 @@ def _serving(settings: ApiServerSettings) -> Subject:
     return Subject("kube-apiserver", ("kube-master",), names, server=True)
 
 
-def _encryption(secret: str, older: str = "") -> str:
+def _encryption(secretbox: tuple[tuple[str, str], ...], older: str = "") -> str:
     providers: list[dict[str, Any]] = [{"identity": {}}]
     if older:
         providers.insert(0, {"aescbc": {"keys": [{"name": "key1", "secret": older}]}})
-    if secret:
-        providers.insert(0, {"secretbox": {"keys": [{"name": "key2", "secret": secret}]}})
+    if secretbox:
+        keys = [{"name": name, "secret": secret} for name, secret in secretbox]
+        providers.insert(0, {"secretbox": {"keys": keys}})
     return json.dumps(
         {
             "apiVersion": "apiserver.config.k8s.io/v1",
@@ -178,7 +185,10 @@ def _arguments(settings: ApiServerSettings) -> list[str]:
         "tls-cert-file": files / "apiserver.crt",
         "tls-private-key-file": files / "apiserver.key",
         "client-ca-file": files / "ca.crt",
-        "service-account-key-file": files / "service-account.key",
+        "service-account-key-file": [
+            files / "service-account.key",
+            *([files / "accepted.pub"] if settings.accepted_keys else []),
+        ],
         "service-account-signing-key-file": files / "service-account.key",
         "service-account-issuer": settings.endpoint,
         "api-audiences": settings.endpoint,

@@ -36,6 +36,7 @@ class ControllerSettings:
     address: str
     cluster_name: str
     ca: KeyPair
+    root_cas: bytes  # what pods trust, as PEM
     service_account_key: bytes
     pod_cidrs: tuple[str, ...]
     service_cidrs: tuple[str, ...]
@@ -78,6 +79,7 @@ def _write_files(settings: ControllerSettings) -> None:
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     authority = Authority(settings.ca)
     settings.ca.write(directory, "signing-ca")
+    write_atomic(directory / "root-cas.crt", settings.root_cas)
     write_atomic(directory / "service-account.key", settings.service_account_key, mode=PRIVATE)
     for name, user in _USERS.items():
         pair = authority.issue(Subject(user, (user,), client=True))
@@ -88,7 +90,7 @@ def _write_files(settings: ControllerSettings) -> None:
 def _kubeconfig(settings: ControllerSettings, user: str, pair: KeyPair) -> dict[str, Any]:
     cluster = {
         "server": f"https://{settings.address}:{PORT}",
-        "certificate-authority-data": _base64(settings.ca.crt),
+        "certificate-authority-data": _base64(settings.root_cas),
     }
     credentials = {
         "client-certificate-data": _base64(pair.crt),
@@ -137,7 +139,7 @@ def _of_manager(settings: ControllerSettings) -> dict[str, Any]:
         "cluster-signing-key-file": files / "signing-ca.key",
         "controllers": "*",
         "configure-cloud-routes": "false",
-        "root-ca-file": files / "signing-ca.crt",
+        "root-ca-file": files / "root-cas.crt",
         "service-account-private-key-file": files / "service-account.key",
         "terminated-pod-gc-threshold": 100,
         "use-service-account-credentials": "true",

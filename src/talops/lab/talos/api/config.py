@@ -169,7 +169,7 @@ def _switch(node: Node, config: MachineConfig) -> None:
     asyncio.get_running_loop().call_later(0.1, node.judge_network)  # after the reply
     node.publish()
     node.announce()
-    if old is not None and old.machine.get("kubelet") != config.machine.get("kubelet"):
+    if old is not None and _of_kubelet(old) != _of_kubelet(config):
         node.registration.restart()
     else:
         node.registration.config_changed()
@@ -177,6 +177,11 @@ def _switch(node: Node, config: MachineConfig) -> None:
     if old is not None and any(old.machine.get(n) != config.machine.get(n) for n in names):
         loop = asyncio.get_running_loop()
         loop.call_later(0.05, lambda: node.keep(loop.create_task(node.apid.renew())))
+
+
+def _of_kubelet(config: MachineConfig) -> tuple[object, bytes]:
+    """What its service depends on: also the CAs that sign and accept its clients."""
+    return config.machine.get("kubelet"), config.trusted_kubernetes_cas
 
 
 def _revert_later(node: Node, seconds: float) -> None:

@@ -23,7 +23,8 @@ class Fabric:
         self._nodes: dict[str, Node] = {}
         self._planes: dict[str, Node] = {}
         self._discovery: dict[str, ResourceStore] = {}
-        self._apis: dict[bytes, KubeApi] = {}
+        # By cluster, with the CAs that it was made for.
+        self._apis: dict[str, tuple[tuple[bytes, ...], KubeApi]] = {}
         self._vips: dict[str, SharedAddress] = {}
         self._leaders: dict[str, Node] = {}
         self._workloads: dict[KubeApi, Workloads] = {}
@@ -87,10 +88,9 @@ class Fabric:
             config = other.config
             if config is None or node.config is None or not other.api_up:
                 continue
-            if (config.os_ca.crt, config.machine.get("token")) == (
-                node.config.os_ca.crt,
-                node.config.machine.get("token"),
-            ):
+            # The worker trusts the certificate of trustd, and trustd the token of the worker.
+            trusted = config.os_ca.crt.strip() in node.config.trusted_os_cas
+            if trusted and config.machine.get("token") == node.config.machine.get("token"):
                 return other
         return None
 
@@ -109,16 +109,24 @@ class Fabric:
 
     def kube_api(self, cluster_id: str) -> KubeApi | None:
         """Kubernetes of one cluster, through whichever API server is up; None before the first."""
-        for node in self.control_planes(cluster_id):
-            if node.config is None:
-                continue
-            authority = node.config.authority("ca")
-            if authority.crt not in self._apis:
-                self._apis[authority.crt] = KubeApi(
-                    lambda: self.api_servers(cluster_id), admin_context(authority)
-                )
-            return self._apis[authority.crt]
-        return None
+        configs = [n.config for n in self.control_planes(cluster_id) if n.config is not None]
+        if not configs:
+            return None
+        pairs = [config.authority("ca") for config in configs]
+        trusted = [config.trusted_kubernetes_cas for config in configs]
+        # During a rotation, every control plane accepts at least one of them.
+        common = [pair for pair in pairs if all(pair.crt.strip() in each for each in trusted)]
+        authority = (common or pairs)[0]
+        key = (authority.crt, *sorted({pair.crt for pair in pairs}))
+        if cluster_id not in self._apis:
+            context = admin_context(authority, b"".join(key[1:]))
+            api = KubeApi(lambda: self.api_servers(cluster_id), context)
+            self._apis[cluster_id] = (key, api)
+        known, api = self._apis[cluster_id]
+        if known != key:
+            api.use(admin_context(authority, b"".join(key[1:])))
+            self._apis[cluster_id] = (key, api)
+        return api
 
     def kube_apis(self) -> dict[str, KubeApi]:
         """Kubernetes of every cluster that has an API server up, by the cluster's id."""
@@ -172,7 +180,7 @@ class Fabric:
             await shared.close()
         for workloads in self._workloads.values():
             await workloads.close()
-        for api in self._apis.values():
+        for _, api in self._apis.values():
             await api.close()
         self._workloads.clear()
         self._leaders.clear()

@@ -59,6 +59,7 @@ class Leader:
             address=node.addresses[0],
             cluster_name=config.cluster_name,
             ca=config.authority("ca"),
+            root_cas=config.trusted_kubernetes_cas,
             service_account_key=config.service_account_key,
             pod_cidrs=config.pod_cidrs,
             service_cidrs=config.service_cidrs,

@@ -34,6 +34,8 @@ class Registration:
         self.renewed = 0.0
         self.trouble = ""
         self.pods: PodRunner | None = None
+        # The CA that signed the certificate with which the kubelet calls API servers.
+        self._client_ca = b""
         self._changed = asyncio.Event()
         self._restart = asyncio.Event()
         self._starts_again = False
@@ -84,9 +86,7 @@ class Registration:
                 for task in done:
                     task.result()
             finally:
-                for task in both:
-                    task.cancel()
-                await asyncio.gather(*both, return_exceptions=True)
+                await _end(both)
             await self._stop_service()
 
     async def _until_restart(self) -> None:
@@ -109,6 +109,7 @@ class Registration:
         """
         if self._starts_again:
             self._node.services.set("kubelet", "Running", healthy=True)
+        self._keep_certificate()
         while True:
             self._changed.clear()  # what changes from now on requires another registration
             try:
@@ -127,11 +128,37 @@ class Registration:
             node.enter(Stage.RUNNING)
             await asyncio.sleep(_POLL)
 
+    def _keep_certificate(self) -> None:
+        """Talos removes the certificate of a kubelet that starts if no CA that the node accepts has
+        signed it (refreshKubeletCerts in k8s/kubelet_service.go of Talos 1.13.9).
+        """
+        config = self._node.config
+        if config is not None and self._client_ca.strip() not in config.trusted_kubernetes_cas:
+            self._client_ca = b""
+
+    def _authenticate(self) -> None:
+        """Without a certificate, the bootstrap token gets one, signed by the CA in use. The kubelet
+        of a control plane calls its own API server, that of a worker any of them.
+        """
+        node = self._node
+        assert node.config is not None
+        serving = [
+            other.config
+            for other in node.fabric.control_planes(node.config.cluster_id)
+            if other.control_plane.api_ready and other.config is not None
+        ]
+        if not self._client_ca and serving:
+            self._client_ca = serving[0].authority("ca").crt
+        asked = [node.config] if node.config in serving else serving
+        if any(self._client_ca.strip() not in one.trusted_kubernetes_cas for one in asked):
+            raise NotReadyError("Unauthorized: no accepted CA has signed the client certificate")
+
     async def _register(self) -> None:
         node = self._node
         api = self._api()
         if api is None or node.apid.cut_off:
             raise NotReadyError("no API server answers")
+        self._authenticate()
         kubelet = Kubelet(api, self._facts())
         never = node.faults.never_ready
         reason = "container runtime network not ready: cni plugin not initialized" if never else ""
@@ -179,6 +206,7 @@ class Registration:
                 api = self._api()
                 if api is None or node.apid.cut_off:
                     return
+                self._authenticate()
                 await Kubelet(api, self._facts()).renew()
                 self.renewed = time.monotonic()
                 if not complete and node.control_plane.has_pods:
@@ -210,3 +238,14 @@ class Registration:
             annotations=config.annotations,
             taints=config.taints,
         )
+
+
+async def _end(tasks: set[asyncio.Task[None]]) -> None:
+    """Until they have: `wait_for` of Python 3.11 loses a cancellation that comes at the moment in
+    which what it waits for is done, such as a config that changes kubelet and API server at once.
+    """
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=_POLL)
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -166,6 +166,7 @@ class Serving:
             image=config.static_pod_images()[_APISERVER],
             endpoint=config.endpoint,
             ca=config.authority("ca"),
+            client_cas=config.trusted_kubernetes_cas,
             aggregator_ca=config.authority("aggregatorCA"),
             etcd_ca=config.authority("etcd", "ca"),
             service_account_key=config.service_account_key,
@@ -173,7 +174,8 @@ class Serving:
             names=tuple(
                 dict.fromkeys(filter(None, (*names, *map(str, section.get("certSANs") or ()))))
             ),
-            secretbox=str(config.cluster.get("secretboxEncryptionSecret") or ""),
+            accepted_keys=config.accepted_service_account_keys,
+            secretbox=config.encryption_keys,
             admission=tuple(section.get("admissionControl") or ()),
             extra_args=section.get("extraArgs") or {},
             tolerated=round(node.settings.timing.tolerated),

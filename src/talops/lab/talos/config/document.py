@@ -108,7 +108,29 @@ class MachineConfig:
     @property
     def trusted_os_cas(self) -> bytes:
         accepted = self.machine.get("acceptedCAs") or []
-        return b"".join([self.os_ca.crt, *(from_base64(item["crt"]) for item in accepted)])
+        found = [self.os_ca.crt, *(from_base64(item["crt"]) for item in accepted)]
+        return b"".join(pem.rstrip(b"\n") + b"\n" for pem in found if pem)
+
+    @property
+    def trusted_kubernetes_cas(self) -> bytes:
+        """The one that signs first; a worker only trusts."""
+        accepted = self.cluster.get("acceptedCAs") or []
+        found = [self.authority("ca").crt, *(from_base64(item["crt"]) for item in accepted)]
+        return b"".join(pem.rstrip(b"\n") + b"\n" for pem in found if pem)
+
+    @property
+    def accepted_service_account_keys(self) -> bytes:
+        """Public keys that tokens may be signed with, besides the private one."""
+        return str((self.cluster.get("serviceAccount") or {}).get("accepted") or "").encode()
+
+    @property
+    def encryption_keys(self) -> tuple[tuple[str, str], ...]:
+        """(name, secret) of the secretbox keys; the first one encrypts."""
+        keys = self.cluster.get("secretboxKeys")
+        if keys:
+            return tuple((str(key["name"]), str(key["secret"])) for key in keys)
+        secret = str(self.cluster.get("secretboxEncryptionSecret") or "")
+        return (("key2", secret),) if secret else ()
 
     @property
     def cert_sans(self) -> tuple[str, ...]:

@@ -64,11 +64,22 @@ def cluster(documents: Iterable[Document]) -> Document:
         "controlPlane": _filled({"endpoint": named.get("endpoint")}),
         "discovery": {"enabled": True} if any(found.of("DiscoveryServiceConfig")) else None,
         "network": _network(found),
-        "serviceAccount": _filled({"key": _base64(service_account.get("privateKey"))}),
-        "secretboxEncryptionSecret": _secretbox(found.one("KubeEtcdEncryptionConfig")),
+        "serviceAccount": _filled(
+            {
+                "key": _base64(service_account.get("privateKey")),
+                "accepted": _accepted_keys(found.one("KubeServiceAccountConfig")),
+            }
+        ),
+        "secretboxEncryptionSecret": next(
+            (key.get("secret") for key in _secretbox(found.one("KubeEtcdEncryptionConfig"))), None
+        ),
+        "secretboxKeys": _secretbox(found.one("KubeEtcdEncryptionConfig")),
     }
     for key, kind in _AUTHORITIES.items():
         pair = found.one(kind).get("issuingCA") or {}
+        if key == "ca":
+            accepted = found.one(kind).get("acceptedCAs") or []
+            content["acceptedCAs"] = [{"crt": _base64(text)} for text in accepted]
         content[key] = _filled({"crt": _base64(pair.get("cert")), "key": _base64(pair.get("key"))})
     for key, kind in _COMPONENTS.items():
         own = found.one(kind)
@@ -117,12 +128,17 @@ def _admission(found: Documents) -> list[Document]:
     ]
 
 
-def _secretbox(document: Document) -> str | None:
-    for resource in (document.get("config") or {}).get("resources") or ():
-        for provider in resource.get("providers") or ():
-            for key in (provider.get("secretbox") or {}).get("keys") or ():
-                return str(key.get("secret"))
-    return None
+def _secretbox(document: Document) -> list[Document]:
+    return [
+        key
+        for resource in (document.get("config") or {}).get("resources") or ()
+        for provider in resource.get("providers") or ()
+        for key in (provider.get("secretbox") or {}).get("keys") or ()
+    ]
+
+
+def _accepted_keys(document: Document) -> str:
+    return "\n".join((document.get("accepted") or {}).get("publicKeys") or ())
 
 
 def _base64(text: Any) -> str | None:
