@@ -16,6 +16,7 @@ from talops.delivery import handover
 from talops.delivery.gitrepo import snapshot
 from talops.errors import ConflictError, DeniedError, TalopsError
 from talops.gitops import deploykey
+from talops.secrets.vault import Vault
 from talops.site.state.backends import backend_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from talops.inventory.model import Cluster
     from talops.redaction import Secret
-    from talops.secrets.vault import Vault
+    from talops.secrets.sops import Sops
     from talops.site.site import ClosedSite, Site
 
     Prove = Callable[[Secret], Awaitable[None]]
@@ -62,7 +63,12 @@ async def succeed(vault: Vault, name: str, make: Callable[[], Secret], prove: Pr
     return Switched(value, created)
 
 
-async def deploy_key(site: Site, vault: Vault) -> Switched:
+def vault_of(sops: Sops) -> Vault:
+    """The encrypted file with the credentials of talops."""
+    return Vault.of(sops)
+
+
+async def deploy_key(site: Site) -> Switched:
     """Flux uses it from the next `talops up` on."""
     repository = site.cluster.repository
     if repository is None or repository.credentials != "deploy-key":
@@ -79,7 +85,7 @@ async def deploy_key(site: Site, vault: Vault) -> Switched:
         async with snapshot(replace(access, key=value)):
             return
 
-    return await succeed(vault, deploykey.VAULT_NAME, deploykey.generate, prove)
+    return await succeed(vault_of(site.sops), deploykey.VAULT_NAME, deploykey.generate, prove)
 
 
 def public_part(cluster: Cluster, value: Secret) -> str:

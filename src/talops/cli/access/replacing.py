@@ -37,10 +37,10 @@ def proxmox_token(
 ) -> None:
     """Create, try and store another Proxmox token, then remove the old one."""
     from talops.app.access.proxmox_token import replace_token
+    from talops.app.access.successors import vault_of
     from talops.app.proxmox_login import TOKEN_ID
     from talops.cli.host.access import access_to, place_of
     from talops.cli.opening import with_credentials, with_keys
-    from talops.secrets.vault import Vault
 
     site = with_credentials(place_of(directory))
     admin = access_to(site, user)
@@ -48,7 +48,7 @@ def proxmox_token(
     _confirm(f"remove {old.reveal() if old else 'the old token'} from Proxmox afterwards", yes=yes)
 
     async def work(keys: Keys) -> Any:
-        return await replace_token(site, admin, Vault.of(keys.sops), datetime.now(UTC))
+        return await replace_token(site, admin, vault_of(keys.sops), datetime.now(UTC))
 
     done = with_keys(site.root, work)
     typer.echo(f"{done.new}: stored and in use")
@@ -64,7 +64,6 @@ def state_password(directory: Directory = None, accept_outage: AcceptOutage = Fa
     from talops.cli.opening import closed_site, with_credentials, with_keys
     from talops.errors import ConflictError
     from talops.redaction import Secret
-    from talops.secrets.vault import Vault
 
     assert directory is not None
     if not accept_outage:
@@ -77,9 +76,8 @@ def state_password(directory: Directory = None, accept_outage: AcceptOutage = Fa
     site = with_credentials(closed_site(directory))
 
     async def work(keys: Keys) -> Switched:
-        vault = Vault.of(keys.sops)
         return await successors.state_password(
-            site, vault, lambda: Secret(secrets.token_urlsafe(32))
+            site, successors.vault_of(keys.sops), lambda: Secret(secrets.token_urlsafe(32))
         )
 
     done = with_keys(site.root, work)
@@ -95,11 +93,10 @@ def deploy_key(directory: Directory = None) -> None:
     """Replace the deploy key of Flux once the Git server knows the new one."""
     from talops.app.access import successors
     from talops.cli.opening import site_of
-    from talops.secrets.vault import Vault
 
     assert directory is not None
     site = site_of(directory)
-    done = asyncio.run(successors.deploy_key(site, Vault.of(site.sops)))
+    done = asyncio.run(successors.deploy_key(site))
     typer.echo(successors.public_part(site.cluster, done.value))
     _tell(
         done,
