@@ -91,11 +91,12 @@ async def living(
         image="",
         endpoint=f"https://{address}:{PORT}",
         ca=_pair(bundle.k8s),
+        client_cas=_pair(bundle.k8s).crt,
         aggregator_ca=_pair(bundle.aggregator),
         etcd_ca=ca,
         service_account_key=base64.b64decode(bundle.service_account.reveal()),
         service_cidrs=("10.43.0.0/16",),
-        secretbox=bundle.secretbox.reveal(),
+        secretbox=(("key2", bundle.secretbox.reveal()),),
     )
     server = ApiServer(settings)
     http = Http(admin_context(settings.ca), base_url=settings.endpoint, timeout=60.0)

@@ -89,13 +89,19 @@ def rotating(
     """Start a cluster of these nodes, with a kubeconfig."""
 
     @contextlib.asynccontextmanager
-    async def make(*names: str, **settings: Any) -> AsyncIterator[Rotating]:
+    async def make(
+        *names: str, version: str = "v1.13.9", **settings: Any
+    ) -> AsyncIterator[Rotating]:
         async def find(name: str) -> Path:
             return tool(name)
 
         lab = NodeSite(tmp_path, find, bundle, **settings)
         try:
-            await lab.start(*names)
+            await lab.start(*names, version=version)
+            file = lab.root / "cluster.yaml"
+            minor = version.rpartition(".")[0]
+            text = file.read_text().replace("talos_version: v1.13.9", f"talos_version: {version}")
+            file.write_text(f"{text}talos_contract: {minor}\n")
             for name in names:
                 await lab.lab.listening(name)
             up = await lab.run("kubeconfig")

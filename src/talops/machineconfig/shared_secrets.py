@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from talops.machineconfig import authority_changes
+from talops.machineconfig import authority_changes, key_changes
 from talops.machineconfig.documents.secret_parts import in_main_document
+from talops.machineconfig.key_changes import ENCRYPTION as _ENCRYPTION
+from talops.machineconfig.key_changes import encryption_keys as _keys
 from talops.machineconfig.patches.identity import identify
 from talops.machineconfig.validation.view import at
 
@@ -41,7 +43,6 @@ AUTHORITIES = {
     "machine.ca": ("Talos CA", "nodes and administrators would reject each other"),
     "cluster.ca": ("Kubernetes CA", "kubelets and API servers would reject each other"),
 }
-_ENCRYPTION = "KubeEtcdEncryptionConfig"
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,11 @@ class OtherSecret:
 def other_secrets(before: Sequence[Document], after: Sequence[Document]) -> tuple[OtherSecret, ...]:
     """In the order of the table. A secret that the node does not have yet may be added."""
     old, new = _whole(before), _whole(after)
+    rotated = {*key_changes.accepted(before, after)}
     found = [
         OtherSecret(path, name, breaks)
         for path, (name, breaks) in SHARED.items()
-        if (running := at(old, path)) and running != at(new, path)
+        if (running := at(old, path)) and running != at(new, path) and path not in rotated
     ]
     return (*_authorities(before, after), *found, *_lost_keys(before, after))
 
@@ -78,21 +80,14 @@ def _whole(documents: Sequence[Document]) -> Document:
 
 
 def _lost_keys(before: Sequence[Document], after: Sequence[Document]) -> Iterator[OtherSecret]:
-    """Keys of Talos' own names are in the table; an administrator may have added others."""
+    """Keys of Talos' own names are in the table; an administrator may have added others. A rotation
+    drops a key that is not the first one any more.
+    """
     breaks = SHARED["cluster.secretboxEncryptionSecret"][1]
     new = {(provider, name): secret for provider, name, secret in _keys(after)}
-    for provider, name, secret in _keys(before):
-        if name not in {"key1", "key2"} and new.get((provider, name)) != secret:
-            yield OtherSecret(_ENCRYPTION, f"encryption key {provider} {name}", breaks)
-
-
-def _keys(documents: Sequence[Document]) -> Iterator[tuple[str, str, str]]:
-    """(provider, name, secret) of every key of the document."""
-    for document in documents:
-        if document.get("kind") != _ENCRYPTION:
+    for place, (provider, name, secret) in enumerate(_keys(before)):
+        dropped = place > 0 and key_changes.OWN.fullmatch(name)
+        if name in key_changes.FIRST or dropped:
             continue
-        for resource in at(document, "config.resources") or []:
-            for entry in resource.get("providers") or []:
-                for provider, content in entry.items():
-                    for key in (content or {}).get("keys") or []:
-                        yield provider, str(key.get("name")), str(key.get("secret"))
+        if new.get((provider, name)) != secret:
+            yield OtherSecret(_ENCRYPTION, f"encryption key {provider} {name}", breaks)

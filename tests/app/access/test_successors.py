@@ -54,7 +54,7 @@ async def test_old_until_the_new_one_works() -> None:
         return await succeed(vault, NAME, lambda: Secret(next(made)), server.prove)
 
     first = await again()
-    assert (first.created, first.switched, str(first.reason)) == (True, False, "wrong password")
+    assert (first.created, first.switched, str(first.refusal)) == (True, False, "wrong password")
     assert vault.plain() == {NAME: "old", NAME + NEXT: "new"}
     assert not (await again()).created
     server.silent = True

@@ -39,11 +39,11 @@ class Switched:
 
     value: Secret
     created: bool
-    reason: TalopsError | None = None
+    refusal: TalopsError | None = None
 
     @property
     def switched(self) -> bool:
-        return self.reason is None
+        return self.refusal is None
 
 
 async def succeed(vault: Vault, name: str, make: Callable[[], Secret], prove: Prove) -> Switched:

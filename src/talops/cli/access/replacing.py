@@ -120,8 +120,8 @@ def _tell(done: Switched, what: str, advice: str) -> None:
     if done.switched:
         note(f"{what} works and is in use; commit infrastructure/secrets.sops.yaml")
         return
-    assert done.reason is not None
-    note(f"{what} is not accepted yet: {done.reason.what}")
+    assert done.refusal is not None
+    note(f"{what} is not accepted yet: {done.refusal.what}")
     note(f"next: {advice}")
     raise typer.Exit(1)
 

@@ -74,7 +74,7 @@ def _plane(place: Path, bundle: Bundle, programs: Programs, services: str) -> Re
         kubernetes=_pair(bundle.k8s),
         aggregator=_pair(bundle.aggregator),
         service_account=base64.b64decode(bundle.service_account.reveal()),
-        secretbox=bundle.secretbox.reveal(),
+        secretbox=bundle.secretbox_keys,
         aescbc=bundle.aescbc.reveal(),
     )
     return RestoredControlPlane(place, programs, authorities, services)

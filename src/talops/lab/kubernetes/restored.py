@@ -38,7 +38,8 @@ class Authorities:
     kubernetes: KeyPair
     aggregator: KeyPair
     service_account: bytes
-    secretbox: str
+    # (name, secret); a snapshot refers to each by its name.
+    secretbox: tuple[tuple[str, str], ...]
     aescbc: str = ""
 
 
@@ -102,6 +103,7 @@ class RestoredControlPlane:
             image="",
             endpoint=f"https://{self.address}:{PORT}",
             ca=own.kubernetes,
+            client_cas=own.kubernetes.crt,
             aggregator_ca=own.aggregator,
             etcd_ca=own.etcd,
             service_account_key=own.service_account,

@@ -62,6 +62,17 @@ class Bundle:
     def trusted_k8s(self) -> str:
         return rotating.trusted(self.k8s, self.rotations.get(Rotated.KUBERNETES_CA))
 
+    @property
+    def secretbox_keys(self) -> tuple[tuple[str, str], ...]:
+        """(name, secret) of every key that values in etcd may be encrypted with; the first one
+        encrypts.
+        """
+        found = [(self.secretbox_name, self.secretbox.reveal())] if self.secretbox else []
+        rotation = self.rotations.get(Rotated.ENCRYPTION)
+        if rotation:
+            found.append((rotation.name, rotation.other.key.reveal()))
+        return tuple(found)
+
     def accepted(self, rotated: Rotated) -> tuple[Pair, ...]:
         """What is accepted besides the one in use."""
         return rotating.accepted(self.rotations, rotated)
