@@ -7,11 +7,13 @@ import contextlib
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.e2e.crashes import Event, run_until
 from tests.e2e.living import does, host_of, kube_nodes
+from tests.lab.talos.harness import until
 
 from talops.kube.client import KubeClient
 from talops.kube.kubeconfig import load
@@ -58,8 +60,15 @@ async def lose(lab: Lab, *names: str) -> None:
     """Their VMs and disks do not exist any more."""
     for name in names:
         found = lab.vms()[name]
-        await lab.proxmox("POST", f"nodes/{found.node}/qemu/{found.vmid}/status/stop")
-        await lab.proxmox("DELETE", f"nodes/{found.node}/qemu/{found.vmid}")
+        place = f"nodes/{found.node}/qemu/{found.vmid}"
+        await lab.proxmox("POST", f"{place}/status/stop")
+        await until(partial(_is_off, lab, place), 60.0)
+        await lab.proxmox("DELETE", place)
+
+
+async def _is_off(lab: Lab, place: str) -> bool:
+    found = await lab.proxmox("GET", f"{place}/status/current")
+    return bool(found["status"] == "stopped")
 
 
 async def whole_again(lab: Lab, planes: set[str], workers: set[str]) -> None:
