@@ -15,7 +15,7 @@ from talops.secrets.rules import FILE as RULES_FILE
 from talops.secrets.rules import rules_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from talops.inventory.samples import Answers
@@ -31,20 +31,31 @@ class NewFile:
 
 
 def create_inventory(directory: Path, answers: Answers) -> Iterator[NewFile]:
+    yield from _written(
+        directory,
+        {"cluster.yaml": cluster_text(answers), "nodes.yaml": nodes_text(answers)},
+    )
+    yield from create_surroundings(directory)
+
+
+def create_surroundings(directory: Path) -> Iterator[NewFile]:
+    """What an inventory has next to it: schemas for editors, .gitignore, rules of SOPS, a key."""
     files = {
-        "cluster.yaml": cluster_text(answers),
-        "nodes.yaml": nodes_text(answers),
         ".gitignore": GITIGNORE,
         ".schema/cluster.schema.json": json.dumps(cluster_schema(), indent=2) + "\n",
         ".schema/nodes.schema.json": json.dumps(nodes_schema(), indent=2) + "\n",
     }
+    yield from _written(directory, files)
+    yield from _sops_rules(directory)
+
+
+def _written(directory: Path, files: Mapping[str, str]) -> Iterator[NewFile]:
     for name, text in files.items():
         if (directory / name).exists():
             yield NewFile(name, kept=True)
             continue
         write_atomic(directory / name, text)
         yield NewFile(name)
-    yield from _sops_rules(directory)
 
 
 def _sops_rules(directory: Path) -> Iterator[NewFile]:

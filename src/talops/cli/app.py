@@ -30,6 +30,7 @@ from talops.errors import TalopsError
 # so that `talops check` does not load a gRPC stack.
 COMMANDS: dict[str, str] = {
     "init": "talops.cli.init",
+    "import": "talops.cli.imports.commands",
     "check": "talops.cli.look.check",
     "schema": "talops.cli.look.schema",
     "inventory": "talops.cli.look.inventory",

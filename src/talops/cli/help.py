@@ -10,7 +10,7 @@ HELP = {"-h", "--help"}
 VERBOSE = "--verbose"
 # Panel → commands, in the order of the help.
 PANELS = {
-    "Start": ("init", "check", "schema", "inventory", "configure", "preflight"),
+    "Start": ("init", "import", "check", "schema", "inventory", "configure", "preflight"),
     "Run": (
         *("plan", "up", "verify", "replace", "retemplate", "down", "reset", "recover"),
         "adopt",

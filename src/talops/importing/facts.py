@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from talops.importing.model import Document
 
-_MAC = re.compile(r'mac\(link\.(?:permanent_addr|hardware_addr)\) == "([0-9a-fA-F:]{17})"')
+_ADDR = r"mac\(link\.(?:permanent_addr|hardware_addr)\)"
+_MAC = re.compile(rf'{_ADDR} == "([0-9a-fA-F:]{{17}})"|glob\("([0-9a-fA-F:]{{17}})", {_ADDR}\)')
 _INSTALLER = re.compile(
     r"(?P<factory>[^/]+)/(?:(?P<platform>[a-z0-9]+)-)?installer(?P<secure>-secureboot)?/"
     r"(?P<schematic>[0-9a-f]{64}):(?P<version>v[0-9][^@]*)"
@@ -76,7 +77,8 @@ def nic(view: View, address: IPv4Address | None) -> Nic:
 def _of_interfaces(view: View) -> Iterator[Nic]:
     """`machine.network.interfaces`, as Talos up to 1.11 has them, and later ones accept."""
     for device in _list(at(view.main, "machine.network.interfaces")):
-        mac = _text(at(device, "deviceSelector.hardwareAddr"))
+        selector = device.get("deviceSelector") or {}
+        mac = _text(selector.get("hardwareAddr") or selector.get("permanentAddr"))
         mac = mac if mac and "*" not in mac else None
         yield from _of_device(device, device, mac)
         for vlan in _list(device.get("vlans")):
@@ -99,6 +101,9 @@ def _of_device(part: Document, device: Document, mac: str | None) -> Iterator[Ni
 
 def _of_links(view: View) -> Iterator[Nic]:
     aliases = {str(d.get("name")): _alias_mac(d) for d in view.kind("LinkAliasConfig")}
+    for bond in view.kind("BondConfig"):
+        members = [aliases.get(str(link)) for link in _list_of_any(bond.get("links"))]
+        aliases[str(bond.get("name"))] = next((mac for mac in members if mac), None)
     for kind in ("LinkConfig", "VLANConfig", "BondConfig", "BridgeConfig"):
         for link in view.kind(kind):
             addresses = [_interface(item.get("address")) for item in _list(link.get("addresses"))]
@@ -112,11 +117,13 @@ def _of_links(view: View) -> Iterator[Nic]:
                 vlan=_number(link.get("vlanID")) if kind == "VLANConfig" else None,
                 name=parent,
             )
+    # With DHCP, an alias may be all that there is.
+    yield from (Nic(mac=mac, name=name) for name, mac in aliases.items() if mac)
 
 
 def _alias_mac(document: Document) -> str | None:
     found = _MAC.search(str(at(document, "selector.match") or ""))
-    return found[1].lower() if found else None
+    return (found[1] or found[2]).lower() if found else None
 
 
 def image(view: View) -> Image:
@@ -142,6 +149,8 @@ def disk(view: View) -> Any:
     if install.get("disk"):
         return install["disk"]
     if selector := install.get("diskSelector"):
+        if set(selector) == {"serial"} and not str(selector["serial"]).startswith("/"):
+            return str(selector["serial"])
         names = {"busPath": "bus_path"}
         return {names.get(key, key): str(value) for key, value in selector.items()}
     for document in view.kind("UnattendedInstallConfig"):

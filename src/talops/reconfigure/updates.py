@@ -13,6 +13,7 @@ from talops.machineconfig.origins import origins
 from talops.reconfigure.trial import Trial, TrialError, config_to_try
 from talops.site.config_differences import documents_of, pending, same
 from talops.site.fleet import Configured, Unreachable, named
+from talops.site.patch_texts import patch_reader
 from talops.talos.calls.machine import ApplyMode
 from talops.talos.errors import CallFailedError, OutcomeUnknownError
 from talops.waiting import NotYet, Ready, wait_for
@@ -120,11 +121,11 @@ class ConfigUpdates:
         )
 
     async def _explain(self, node: Node, change: ConfigChange, error: TrialError) -> NoReturn:
-        root = self._site.root
+        site = self._site
         places = origins(
-            self._site.cluster,
+            site.cluster,
             await self._secrets.require(),
-            lambda name: (root / name).read_text(encoding="utf-8"),
+            await patch_reader(site.cluster, site.root, site.sops),
             node,
             change.cuts,
         )

@@ -20,6 +20,7 @@ from talops.site.fleet import Configured, InMaintenance, Unreachable, named
 from talops.site.joining import joins_etcd, wait_for_others, wait_until_voting
 from talops.site.kubernetes_running import versions_of_new_nodes
 from talops.site.node_facts import AWAIT, FIRST, NodeFacts, change_for
+from talops.site.patch_texts import patch_reader
 from talops.talos.calls.machine import ApplyMode
 from talops.talos.errors import (
     ConfiguredError,
@@ -267,10 +268,7 @@ class NodeConfigs:
     async def _wanted(self) -> dict[str, MachineConfig]:
         if self._configs is None:
             bundle = await self._secrets.require()
-            root = self._site.root
-
-            def read_patch(name: str) -> str:
-                return (root / name).read_text(encoding="utf-8")
-
+            site = self._site
+            read_patch = await patch_reader(site.cluster, site.root, site.sops)
             self._configs = build_configs(self._site.cluster, bundle, read_patch)
         return self._configs

@@ -14,6 +14,8 @@ from talops.errors import TalopsError
 from talops.plural import count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from talops.generated import Change
     from talops.inventory.model import Cluster
     from talops.machineconfig.secrets.bundle import Bundle
@@ -61,15 +63,25 @@ def gen_config(
 def _planned(directory: Path, cluster: Cluster, bundle: Bundle) -> list[Change]:
     from datetime import UTC, datetime
 
-    from talops.cli.talos.secrets import read_text
     from talops.machineconfig.build import build_configs
     from talops.machineconfig.secrets.talosconfig import context_of
     from talops.site.written_configs import config_changes, talosconfig_change
 
-    configs = build_configs(cluster, bundle, lambda name: read_text(directory / name))
+    configs = build_configs(cluster, bundle, _patch_reader(directory, cluster))
     now = datetime.now(UTC)
     access = talosconfig_change(directory, context_of(cluster, bundle, now), now)
     return [*config_changes(directory, configs, __version__), *([access] if access else [])]
+
+
+def _patch_reader(directory: Path, cluster: Cluster) -> Callable[[str], str]:
+    from talops.app.patches import any_encrypted, patch_reader
+    from talops.cli.opening import with_keys
+    from talops.cli.talos.secrets import read_text
+
+    if not any_encrypted(cluster):
+        return lambda name: read_text(directory / name)
+    root = directory.resolve()
+    return with_keys(root, lambda keys: patch_reader(cluster, root, keys))
 
 
 def _refuse_edited(planned: list[Change], *, force: bool) -> None:

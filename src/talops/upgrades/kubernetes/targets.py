@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from talops.machineconfig.build import build_configs
 from talops.machineconfig.from_inventory import requests
 from talops.machineconfig.kubernetes_images import images
+from talops.site.patch_texts import patch_reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,10 +36,7 @@ async def targets(site: Site, version: str) -> Targets:
     """As the inventory with this version says, with the images of its patches."""
     bundle = await site.secrets.require()
     cluster = replace(site.cluster, kubernetes_version=version)
-
-    def read_patch(name: str) -> str:
-        return (site.root / name).read_text(encoding="utf-8")
-
+    read_patch = await patch_reader(cluster, site.root, site.sops)
     asked = requests(cluster, read_patch, bundle.contract)
     of_role = {True: asked.cluster.control_plane_patches, False: asked.cluster.worker_patches}
     patches = {

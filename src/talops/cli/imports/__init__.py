@@ -1,0 +1,3 @@
+"""`talops import` and `talops export`."""
+
+from __future__ import annotations

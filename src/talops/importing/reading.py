@@ -1,0 +1,24 @@
+"""The importer of each tool, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from talops.errors import TalopsError
+from talops.importing.sources import talhelper, talosctl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from talops.importing.model import FoundCluster
+    from talops.importing.sources.files import Source
+
+    Reader = Callable[[Source, Mapping[str, str]], FoundCluster]
+
+READERS: dict[str, Reader] = {"talhelper": talhelper.read, "talosctl": talosctl.read}
+
+
+def read_source(tool: str, source: Source, addresses: Mapping[str, str]) -> FoundCluster:
+    if not source.root.exists():
+        raise TalopsError("does not exist", where=str(source.root))
+    return READERS[tool](source, addresses)
