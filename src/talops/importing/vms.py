@@ -19,6 +19,7 @@ OF_NODE = (
 OF_ALL = (
     *("bios", "machine", "cpu_type", "scsi_hw", "balloon", "numa", "qemu_agent", "net_queues"),
     *("disk_discard", "disk_ssd", "bridge", "vlan_id", "disk_storage", "tags"),
+    *("disk_backup", "disk_replicate", "os_type"),
 )
 
 

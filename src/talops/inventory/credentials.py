@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from talops.inventory.files import CREDENTIALS, is_foreign
+from talops.inventory.files import CREDENTIALS
 from talops.inventory.gitignore import ignored_by_git
+from talops.inventory.keys.foreign import is_foreign
 from talops.problems import FileProblem, Severity
 
 if TYPE_CHECKING:

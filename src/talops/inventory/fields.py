@@ -286,6 +286,12 @@ def _sha256(value: Any) -> str:
     return text
 
 
+def _unquoted(value: Any) -> Any:
+    """Templates often quote numbers: "20" is 20."""
+    quoted = isinstance(value, str) and re.fullmatch(r"[0-9]{1,12}", value.strip())
+    return int(value) if quoted else value
+
+
 def _prose(value: Any) -> str:
     return _text(value, "a string")
 
@@ -330,10 +336,11 @@ Url = Annotated[str, BeforeValidator(_url, json_schema_input_type=str)]
 Endpoint = Annotated[str, BeforeValidator(_endpoint, json_schema_input_type=str)]
 GitUrl = Annotated[str, BeforeValidator(_git_url, json_schema_input_type=str)]
 Sha256 = Annotated[str, BeforeValidator(_sha256, json_schema_input_type=str)]
-Mtu = Annotated[int, Field(ge=576, le=9216)]
-VlanTag = Annotated[int, Field(ge=1, le=4094)]
-VmId = Annotated[int, Field(ge=100, le=999_999_999)]
-Count = Annotated[int, Field(ge=1, le=1024)]
-Mebibytes = Annotated[int, Field(ge=1)]
-Gibibytes = Annotated[int, Field(ge=1)]
-Seconds = Annotated[int, Field(ge=0, le=3600)]
+Integer = Annotated[int, BeforeValidator(_unquoted, json_schema_input_type=int | str)]
+Mtu = Annotated[Integer, Field(ge=576, le=9216)]
+VlanTag = Annotated[Integer, Field(ge=1, le=4094)]
+VmId = Annotated[Integer, Field(ge=100, le=999_999_999)]
+Count = Annotated[Integer, Field(ge=1, le=1024)]
+Mebibytes = Annotated[Integer, Field(ge=1)]
+Gibibytes = Annotated[Integer, Field(ge=1)]
+Seconds = Annotated[Integer, Field(ge=0, le=3600)]

@@ -14,6 +14,7 @@ from talops.inventory.fields import (
     Gibibytes,
     Gpu,
     HostName,
+    Integer,
     Mac,
     Mebibytes,
     Mtu,
@@ -149,6 +150,9 @@ class ClusterFile(Section):
     gates: list[Gate] | None = Field(
         None, description="Conditions before, between and after nodes that are changed."
     )
+    x_ignore: list[Text] | None = Field(
+        None, description="Patterns of keys for other programs, like my_*; talops ignores them."
+    )
     timeouts: Timeouts | None = Field(None, description="How long talops waits.")
     backup: Backup | None = Field(
         None, description="Where backups of etcd are kept, and how old they may be."
@@ -210,23 +214,10 @@ class NodeFile(Section):
     vm_sockets: Count | None = Field(None, description="CPU sockets.")
     vm_memory: Mebibytes | None = Field(None, description="Memory in MiB.")
     vm_disk_size: Gibibytes | None = Field(None, description="System disk in GiB.")
-    vm_startup_order: Annotated[int, Field(ge=0)] | None = Field(None, description="Start order.")
+    vm_startup_order: Annotated[Integer, Field(ge=0)] | None = Field(
+        None, description="Start order."
+    )
     vm_startup_delay: Seconds | None = Field(
         None, description="Seconds to wait before the next VM starts."
     )
     vm_shutdown_delay: Seconds | None = Field(None, description="Shutdown timeout in seconds.")
-
-
-# Keys in the same files for other tools: reported in one note and otherwise ignored.
-FOREIGN_PREFIXES = ("cloudflare_", "cilium_", "unifi_", "github_", "external_dns_", "cert_manager_")
-FOREIGN_NAMES = (
-    "cluster_gateway_addr",
-    "cluster_dns_gateway_addr",
-    "cluster_ingress_addr",
-    "cluster_domain",
-    "bootstrap_cloudflare",
-)
-
-
-def is_foreign(key: str) -> bool:
-    return key in FOREIGN_NAMES or key.startswith(FOREIGN_PREFIXES)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from talops.inventory.files import (
-    FOREIGN_NAMES,
-    FOREIGN_PREFIXES,
     REQUIRED_CLUSTER,
     REQUIRED_NODE,
     ClusterFile,
     NodeFile,
 )
+from talops.inventory.keys.foreign import FOREIGN_NAMES, FOREIGN_PREFIXES, OWN_MARK
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -19,7 +18,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def cluster_schema() -> dict[str, Any]:
     schema = _tidy(ClusterFile.model_json_schema())
     schema["required"] = list(REQUIRED_CLUSTER)
-    schema["patternProperties"] = {f"^{prefix}": {} for prefix in FOREIGN_PREFIXES}
+    schema["patternProperties"] = {f"^{prefix}": {} for prefix in (*FOREIGN_PREFIXES, *OWN_MARK)}
     schema["properties"] |= {
         name: {"description": "For other tools; talops ignores it."} for name in FOREIGN_NAMES
     }

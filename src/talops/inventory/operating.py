@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field
 
-from talops.inventory.fields import Text, Url, kind_of, refuse
+from talops.inventory.fields import Integer, Text, Url, kind_of, refuse
 from talops.inventory.sections import Section
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -129,7 +129,7 @@ def _age(value: Any) -> int:
 
 
 Age = Annotated[int, BeforeValidator(_age, json_schema_input_type=str)]
-Number = Annotated[int, Field(ge=0, le=10000)]
+Number = Annotated[Integer, Field(ge=0, le=10000)]
 
 
 class Keep(Section):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from talops.inventory.fields import kind_of
-from talops.inventory.files import ClusterFile, NodeFile, is_foreign
+from talops.inventory.files import ClusterFile, NodeFile
+from talops.inventory.keys.foreign import ignored, patterns_of
 from talops.inventory.sections import Section
 from talops.problems import FileProblem, Severity
 
@@ -35,16 +37,20 @@ def parse(at: Locator) -> tuple[Inventory, list[FileProblem]]:
     problems: list[FileProblem] = []
     cluster_data = _cluster_data(at.cluster, problems)
     cluster = _section(ClusterFile, cluster_data, at.cluster, (), problems)
+    patterns = patterns_of(at.cluster.data)
     nodes = tuple(
-        _section(NodeFile, entry, at.nodes, ("nodes", index), problems)
-        for index, entry in enumerate(_node_entries(at.nodes, problems))
+        _section(NodeFile, _own_keys(entry, patterns), at.nodes, ("nodes", index), problems)
+        for index, entry in enumerate(_node_entries(at.nodes, problems, patterns))
     )
     return Inventory(cluster, nodes, at), problems
 
 
 def _cluster_data(document: Document, problems: list[FileProblem]) -> dict[str, Any]:
     data = _mapping(document, problems)
-    foreign = [key for key in data if is_foreign(key)]
+    patterns = patterns_of(data)
+    foreign = [
+        key for key in data if key not in ClusterFile.model_fields and ignored(key, patterns)
+    ]
     if foreign:
         shown = ", ".join(foreign[:4]) + (" …" if len(foreign) > 4 else "")  # noqa: PLR2004
         problems.append(
@@ -56,7 +62,30 @@ def _cluster_data(document: Document, problems: list[FileProblem]) -> dict[str, 
                 Severity.NOTE,
             )
         )
-    return {key: value for key, value in data.items() if not is_foreign(key)}
+    return {
+        key: _without_foreign(value, f"{key}.", patterns)
+        for key, value in data.items()
+        if key not in foreign
+    }
+
+
+def _without_foreign(value: Any, place: str, patterns: tuple[str, ...]) -> Any:
+    """Sections lose what a pattern with their name matches, like proxmox_vm_advanced.my_*."""
+    if not patterns or not isinstance(value, dict):
+        return value
+    return {
+        key: item
+        for key, item in value.items()
+        if not any(fnmatchcase(f"{place}{key}", pattern) for pattern in patterns)
+    }
+
+
+def _own_keys(entry: Any, patterns: tuple[str, ...]) -> Any:
+    """An entry of nodes.yaml without the keys for other programs."""
+    if not isinstance(entry, dict):
+        return entry
+    known = NodeFile.model_fields
+    return {k: v for k, v in entry.items() if k in known or not ignored(str(k), patterns)}
 
 
 def _mapping(document: Document, problems: list[FileProblem]) -> dict[str, Any]:
@@ -74,9 +103,12 @@ def _mapping(document: Document, problems: list[FileProblem]) -> dict[str, Any]:
     return {}
 
 
-def _node_entries(document: Document, problems: list[FileProblem]) -> list[Any]:
+def _node_entries(
+    document: Document, problems: list[FileProblem], patterns: tuple[str, ...]
+) -> list[Any]:
     data = _mapping(document, problems)
-    problems += [_unknown(document, (key,), ["nodes"]) for key in data if key != "nodes"]
+    unknown = [key for key in data if key != "nodes" and not ignored(key, patterns)]
+    problems += [_unknown(document, (key,), ["nodes"]) for key in unknown]
     entries = data.get("nodes", [])
     if isinstance(entries, list):
         return entries
@@ -173,7 +205,9 @@ def _sections_of(annotation: Any) -> list[type[Section]]:
 def _unknown(document: Document, loc: Loc, known: list[str]) -> FileProblem:
     key = str(loc[-1])
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
-    hint = f"did you mean {close[0]}?" if close else "remove it, or see: talops schema"
+    named = [str(part) for part in loc if part != "nodes" and not isinstance(part, int)]
+    other = f"remove it, or ignore it: x_ignore: [{'.'.join(named)}]"
+    hint = f"did you mean {close[0]}?" if close else other
     return FileProblem("unknown-key", document.key(loc), f"unknown key {key!r}", hint)
 
 

@@ -7,13 +7,12 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from talops.inventory.files import (
     CREDENTIALS,
-    FOREIGN_NAMES,
-    FOREIGN_PREFIXES,
     REQUIRED_CLUSTER,
     REQUIRED_NODE,
     ClusterFile,
     NodeFile,
 )
+from talops.inventory.keys.foreign import FOREIGN_NAMES, FOREIGN_PREFIXES
 from talops.inventory.sections import Section
 
 INTRODUCTION = """\
@@ -114,7 +113,7 @@ def _foreign() -> str:
     return (
         "## Keys for other tools\n\n"
         "The same files often contain keys for other tools. talops reports them in one note and ignores them: "
-        f"{prefixes}, {names}. Any other unknown key is an error.\n"
+        f"{prefixes}, {names}. Add patterns for others to `x_ignore`, like `x_ignore: [my_*]`. Any other unknown key is an error.\n"
     )
 
 

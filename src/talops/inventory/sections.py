@@ -15,6 +15,7 @@ from talops.inventory.fields import (
     GitUrl,
     Gpu,
     HostName,
+    Integer,
     Mac,
     Mebibytes,
     Mtu,
@@ -53,17 +54,20 @@ class VmAdvanced(Section):
     scsi_hw: Literal[
         "virtio-scsi-pci", "virtio-scsi-single", "lsi", "lsi53c810", "megasas", "pvscsi"
     ] = Field("virtio-scsi-pci", description="SCSI controller.")
-    balloon: Annotated[int, Field(ge=0)] = Field(0, description="Balloon in MiB; 0 = off.")
+    balloon: Annotated[Integer, Field(ge=0)] = Field(0, description="Balloon in MiB; 0 = off.")
     numa: bool = Field(True, description="NUMA topology for the guest.")
     qemu_agent: bool = Field(
         False,
         description="QEMU guest agent; only with the siderolabs/qemu-guest-agent extension.",
     )
-    net_queues: Annotated[int, Field(ge=0, le=64)] = Field(
+    net_queues: Annotated[Integer, Field(ge=0, le=64)] = Field(
         4, description="Virtio queues; 0 = one queue."
     )
     disk_discard: bool = Field(True, description="Pass TRIM to the storage.")
     disk_ssd: bool = Field(True, description="Present the disk as an SSD.")
+    disk_backup: bool = Field(True, description="Include the disk in backup jobs of Proxmox.")
+    disk_replicate: bool = Field(True, description="Include the disk in replication of Proxmox.")
+    ostype: Literal["l26", "l24", "other"] = Field("l26", description="OS type of the VMs.")
     network_bridge: Text = Field("vmbr0", description="Bridge that the VMs are attached to.")
     tags: list[Text] = Field(
         default_factory=lambda: ["kubernetes", "linux", "talos"], description="Tags of the VMs."
@@ -81,10 +85,12 @@ class StateSettings(Section):
     region: Text | None = Field(None, description="s3: region; auto for R2.")
     endpoint: Endpoint | None = Field(None, description="s3: endpoint of MinIO, R2, Garage …")
     prefix: Text | None = Field(None, description="s3: key prefix; default: the cluster name.")
-    backups: Annotated[int, Field(ge=0)] = Field(
+    backups: Annotated[Integer, Field(ge=0)] = Field(
         30, description="local: number of backups to keep."
     )
-    backup_days: Annotated[int, Field(ge=1)] = Field(90, description="local: days to keep backups.")
+    backup_days: Annotated[Integer, Field(ge=1)] = Field(
+        90, description="local: days to keep backups."
+    )
     ca_file: Text | None = Field(None, description="CA that signed the server's certificate.")
 
 
@@ -177,7 +183,7 @@ class PciDevice(Section):
     node: HostName = Field(description="Proxmox node.")
     path: Gpu = Field(description="PCI address, like 0000:01:00.0.")
     id: Text = Field(description="vendor:device, like 10de:2204.")
-    iommu_group: Annotated[int, Field(ge=0)] | None = Field(None, description="IOMMU group.")
+    iommu_group: Annotated[Integer, Field(ge=0)] | None = Field(None, description="IOMMU group.")
     subsystem_id: Text | None = Field(
         None,
         description="Subsystem vendor:device; required if the device has one (lspci -vnn).",
@@ -231,7 +237,7 @@ class LegacyVm(Section):
     template_vm_id: VmId | None = Field(None, description="Clone this template instead.")
     started: bool = Field(True, description="Power state.")
     on_boot: bool = Field(True, description="Start with the host.")
-    startup_order: Annotated[int, Field(ge=0)] | None = Field(None, description="Start order.")
+    startup_order: Annotated[Integer, Field(ge=0)] | None = Field(None, description="Start order.")
     startup_delay: Seconds | None = Field(
         None, description="Seconds to wait before the next VM starts."
     )

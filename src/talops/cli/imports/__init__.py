@@ -1,3 +1,3 @@
-"""`talops import` and `talops export`."""
+"""`talops import`."""
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from talops.cli.output import note, print_json
 from talops.errors import TalopsError
 
 if TYPE_CHECKING:
-    from talops.app.importing import Imported
+    from talops.app.importing.command import Imported
 
 app = typer.Typer(no_args_is_help=True, help="Import a cluster that another tool made.")
 
@@ -79,7 +79,7 @@ def _import(
     *,
     dry_run: bool,
 ) -> None:
-    from talops.app.importing import Asked, import_cluster
+    from talops.app.importing.command import Asked, import_cluster
     from talops.cli.tools.progress import progress
 
     assert directory is not None

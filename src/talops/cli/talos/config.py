@@ -74,7 +74,7 @@ def _planned(directory: Path, cluster: Cluster, bundle: Bundle) -> list[Change]:
 
 
 def _patch_reader(directory: Path, cluster: Cluster) -> Callable[[str], str]:
-    from talops.app.patches import any_encrypted, patch_reader
+    from talops.app.importing.patches import any_encrypted, patch_reader
     from talops.cli.opening import with_keys
     from talops.cli.talos.secrets import read_text
 

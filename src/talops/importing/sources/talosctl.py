@@ -139,7 +139,7 @@ def address_of(text: str, where: str) -> IPv4Address:
         return IPv4Address(text.strip().partition("/")[0])
     except ValueError:
         raise TalopsError(
-            f"{text!r} is not an IPv4 address", where=where, hint="talops supports IPv4 nodes"
+            f"{text!r} is not an IPv4 address", where=where, hint="nodes must have IPv4 addresses"
         ) from None
 
 

@@ -1,0 +1,1 @@
+"""Import the cluster of another tool."""

@@ -1,0 +1,1 @@
+"""What the keys of the two files are called, and for whom."""
