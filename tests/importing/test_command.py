@@ -89,6 +89,20 @@ def test_unknown_keys_are_listed_with_their_line(talops: Talops, ha: Path, tmp_p
     assert f"talconfig.yaml:{line}:1: futureKey: not supported" in done.out
 
 
+def test_an_export_is_read_back(talops: Talops, ha: Path, tmp_path: Path) -> None:
+    """The files are private, and render what the inventory renders."""
+    target = tmp_path / "target"
+    target.mkdir()
+    assert talops("import", "talhelper", ha, "-C", target).code == 0
+    done = talops("export", "topf", tmp_path / "out", "-C", target)
+    assert done.code == 0, done.err
+    assert "0 differences" in done.out
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    again = talops("export", "topf", tmp_path / "out", "-C", target)
+    assert (again.code, "not an empty directory" in again.err) == (1, True)
+
+
 def test_secrets_of_patches_stay_encrypted(
     talops: Talops, ha: Path, tmp_path: Path, tool: Callable[[str], Path]
 ) -> None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.importing import sources, talhelper_samples, talosctl_samples
+from tests.importing import (
+    sources,
+    talhelper_samples,
+    talosctl_samples,
+    template_samples,
+    topf_samples,
+)
 from tests.oracle.judges import JUDGES
 
 from talops.importing.proposal import propose
@@ -18,7 +24,12 @@ if TYPE_CHECKING:
 
     from talops.machineconfig.secrets.bundle import Bundle
 
-TOOLS: dict[str, Any] = {"talhelper": talhelper_samples, "talosctl": talosctl_samples}
+TOOLS: dict[str, Any] = {
+    "talhelper": talhelper_samples,
+    "talosctl": talosctl_samples,
+    "topf": topf_samples,
+    "cluster-template": template_samples,
+}
 CASES = [(tool, size) for tool, module in TOOLS.items() for size in module.SAMPLES]
 
 

@@ -31,6 +31,7 @@ from talops.errors import TalopsError
 COMMANDS: dict[str, str] = {
     "init": "talops.cli.init",
     "import": "talops.cli.imports.commands",
+    "export": "talops.cli.imports.export",
     "check": "talops.cli.look.check",
     "schema": "talops.cli.look.schema",
     "inventory": "talops.cli.look.inventory",

@@ -17,7 +17,8 @@ PANELS = {
     ),
     "Day 2": (
         *("versions", "upgrade", "rollback", "drift", "pause", "resume"),
-        *("backup", "certificates", "access", "rotate", "secrets", "gitops", "state", "support"),
+        *("backup", "certificates", "access", "rotate", "secrets", "gitops", "state"),
+        *("export", "support"),
     ),
     "Look": ("status", "analyze", "runs"),
     "Parts": ("infra", "host", "template", "talos", "tools", "lab"),

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 HEADER = ("apiVersion", "kind", "name")
 _MISSING = object()
-_EMPTY: tuple[Any, ...] = (None, {}, [])
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,9 @@ def delta(
 
 def empty(value: Any) -> bool:
     """Talos does not distinguish an empty section from a missing one."""
-    return any(value is each or value == each for each in _EMPTY) and value is not False
+    if isinstance(value, dict):
+        return all(empty(item) for item in value.values())
+    return value is None or value == []
 
 
 def same(left: Any, right: Any) -> bool:

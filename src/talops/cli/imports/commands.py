@@ -57,6 +57,32 @@ def talhelper(
 
 
 @app.command()
+def topf(
+    source: Source,
+    directory: Directory = None,
+    values: Set = None,
+    address: Address = None,
+    dry_run: DryRun = False,
+    output: Output = Format.TEXT,
+) -> None:
+    """Import topf.yaml with its secrets and patches."""
+    _import("topf", source, directory, values, address, output, dry_run=dry_run)
+
+
+@app.command("cluster-template")
+def cluster_template(
+    source: Source,
+    directory: Directory = None,
+    values: Set = None,
+    address: Address = None,
+    dry_run: DryRun = False,
+    output: Output = Format.TEXT,
+) -> None:
+    """Import a repository of cluster-template, or of a descendant of it."""
+    _import("cluster-template", source, directory, values, address, output, dry_run=dry_run)
+
+
+@app.command()
 def talosctl(
     source: Source,
     directory: Directory = None,

@@ -37,8 +37,8 @@ _FACTORY = "factory.talos.dev"
 _CONTAINERS = {"patches", "controlPlane", "worker", "nodes"}
 
 
-def read(source: Source, _: Mapping[str, str]) -> FoundCluster:
-    path = _config_file(source)
+def read(source: Source, _: Mapping[str, str], path: Path | None = None) -> FoundCluster:
+    path = path or _config_file(source)
     variables = _variables(source, path.parent)
     text = substitute(source.text(path), variables, source.name_of(path))
     config = source.yaml(path, text)

@@ -42,19 +42,20 @@ class Patcher:
             where = str(config.where((*loc, place)))
             if not isinstance(given, str):
                 raise config.error((*loc, place), "this patch is not a string")
-            text, name = self._text(given, where)
+            text, name = self._text(given, data, where)
             if text.strip():
-                found.append(parse_patch(render(text, data, name), where=name))
+                found.append(parse_patch(text, where=name))
         return apply_patches(documents, found, self.contract)
 
-    def _text(self, given: str, where: str) -> tuple[str, str]:
+    def _text(self, given: str, data: Mapping[str, Any], where: str) -> tuple[str, str]:
+        """Of a file: first its templates, then its variables; inline ones are replaced already."""
         if not given.startswith("@"):
-            return given, where
+            return render(given, data, where), where
         path = self._path(given, where)
         text = self.source.text(path)
         self._remember(path, text)
         name = self.source.name_of(path)
-        return substitute(text, self.variables, name), name
+        return substitute(render(text, data, name), self.variables, name), name
 
     def _path(self, given: str, where: str) -> Path:
         path = (self.folder / given.removeprefix("@").strip()).resolve()

@@ -1,0 +1,1 @@
+"""One module per tool that clusters are exported to."""
