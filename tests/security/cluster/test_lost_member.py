@@ -63,7 +63,11 @@ STOPPING = {
 HARMLESS = {
     *("analyze", "check", "configure", "init", "pause", "plan", "preflight", "resume", "schema"),
     *("gitops", "host", "inventory", "lab", "runs", "secrets", "state", "support", "template"),
-    *("access", "backup", "certificates", "status", "tools", "versions"),
+    *("access", "backup", "certificates", "export", "import", "status", "tools", "versions"),
+    # It writes states; what would stop a VM is refused (tests/e2e/test_adopt.py).
+    "adopt",
+    # Configs that Talos applies without a reboot, one node at a time behind the gates of a roll.
+    "rotate",
 }
 HARMLESS_INFRA = {
     *("fmt", "fmt-check", "force-unlock", "import", "init", "output", "plan", "refresh"),
