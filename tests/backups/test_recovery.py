@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 PLANES = ("cp-1", "cp-2", "cp-3")
-OBJECTS = 40
+OBJECTS = 40  # of a kind that nothing else in the lab writes
 
 
 @pytest.fixture
@@ -104,18 +104,25 @@ async def one_is_lost(lab: NodeSite) -> None:
     assert (await client(lab, "cp-1").status())["leader"] != "0"
 
 
+async def leaderless(lab: NodeSite, name: str) -> bool:
+    """A leader that lost its majority steps down after an election timeout."""
+    found: dict[str, str] = await client(lab, name).status()
+    return found.get("leader", "0") == "0"  # JSON of protobuf leaves 0 out
+
+
 async def test_lost_members(lab: NodeSite) -> None:
     """One lost disk does not need a restore. Two do: the survivor is wiped, all three join what
     the first one restored, with every object; again: nothing.
     """
     for number in range(OBJECTS):
-        await client(lab, "cp-1").put(b"/registry/pods/default/n%d" % number, b"%d" % number)
+        await client(lab, "cp-1").put(b"/registry/examples/default/n%d" % number, b"%d" % number)
     made = await keeping.create(site_of(lab), print)
-    assert made.kinds["pods"].count == OBJECTS
-    await client(lab, "cp-1").put(b"/registry/pods/default/late", b"lost")
+    assert made.kinds["examples"].count == OBJECTS
+    await client(lab, "cp-1").put(b"/registry/examples/default/late", b"lost")
     await one_is_lost(lab)
     for name in ("cp-2", "cp-3"):
         await blank(lab, name)
+    await until(lambda: leaderless(lab, "cp-1"))
     result = await recover(lab)
     assert result.exit_code == 0, [str(event) for event in lab.events[-5:]]
     changes = [change for stage in result.stages for change in stage.changes]
@@ -129,9 +136,11 @@ async def test_lost_members(lab: NodeSite) -> None:
         assert {m.name for m in await until(client(lab, name).members)} == set(PLANES)
         identities.add((await client(lab, name).status())["header"]["cluster_id"])
     assert len(identities) == 1
-    found = dict(await client(lab, "cp-3").page(b"/registry/pods/", 500))
-    wanted = {b"/registry/pods/default/n%d" % n: b"%d" % n for n in range(OBJECTS)}
-    assert {k: v for k, v in found.items() if k.startswith(b"/registry/pods/default/")} == wanted
+    found = dict(await client(lab, "cp-3").page(b"/registry/examples/", 500))
+    wanted = {b"/registry/examples/default/n%d" % n: b"%d" % n for n in range(OBJECTS)}
+    assert {
+        k: v for k, v in found.items() if k.startswith(b"/registry/examples/default/")
+    } == wanted
     again = await recover(lab)
     assert again.exit_code == 0
     assert [c for stage in again.stages for c in stage.changes] == []

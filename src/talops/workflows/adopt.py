@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.stages.adopting.founded import ConfigureAdopted, Founded, ProvisionAdopted
+from talops.stages.adopting.founded import ConfigureAdopted, Founded, ProvisionRunning
 from talops.stages.adopting.take import Take
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def adopt(site: Site, record: Record) -> list[AnyStage]:
     """States first; etcd is on record last, when everything else is talops' own."""
     secrets, report = site.secrets, record.report
     take = Take(site, secrets, report("adopt"))
-    vms: list[AnyStage] = [take, ProvisionAdopted(site, secrets, report("provision"), take)]
+    vms: list[AnyStage] = [take, ProvisionRunning(site, secrets, report("provision"), take)]
     return [
         ConfigureAdopted(site, secrets, report("configure")),
         *(vms if site.cluster.proxmox else []),

@@ -41,6 +41,7 @@ def worker(api: Api, said: list[str]) -> Any:
         labels={},
         annotations={},
         taints=(),
+        trusted_kubernetes_cas=(),
     )
     return SimpleNamespace(
         config=config,
@@ -55,7 +56,11 @@ def worker(api: Api, said: list[str]) -> Any:
         control_plane=SimpleNamespace(serving=SimpleNamespace(pods=dict), has_pods=False),
         boot_id="b",
         store=SimpleNamespace(save_joined=lambda: None),
-        fabric=SimpleNamespace(api_servers=lambda _: ["10.0.0.11"], kube_api=lambda _: api),
+        fabric=SimpleNamespace(
+            api_servers=lambda _: ["10.0.0.11"],
+            kube_api=lambda _: api,
+            control_planes=lambda _: [],
+        ),
     )
 
 

@@ -33,7 +33,7 @@ class ConfigureAdopted(Configure):
         return super().plan(facts)
 
 
-class ProvisionAdopted(Provision):
+class ProvisionRunning(Provision):
     """Tags, descriptions and start orders of VMs, and outputs; nothing that stops a VM."""
 
     def __init__(self, site: Site, secrets: SecretsFile, report: Reporter, take: Take) -> None:
