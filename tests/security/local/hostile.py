@@ -93,6 +93,8 @@ def touched(hostile: Hostile, *commands: list[str]) -> tuple[list[list[str]], li
     log = hostile.root.parent / "log"
     argv = [sys.executable, "-c", WATCHED, str(hostile.victim), str(log), json.dumps(commands)]
     home = {"HOME": str(hostile.victim), "PATH": os.environ["PATH"], "TALOPS_LOG": ""}
+    # The tools of this user, which `secrets check` would otherwise install into that home.
+    home["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     subprocess.run(argv, cwd=hostile.root, env=home, check=True, capture_output=True, timeout=120)
     found, codes = json.loads(log.read_text("utf-8"))
     log.unlink()
