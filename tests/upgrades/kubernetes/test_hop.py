@@ -76,6 +76,7 @@ async def test_stops_where_it_must_and_goes_on(
         assert "talops up" in str(stopped.value.hint)
         assert cluster.applied() == before + 1, "no other node was touched"
         cluster.limits = QUICK
+        assert await cluster.hop().problems(NEW) == [], "an API server that is down forbids nothing"
         broken.unlink()
         assert await cluster.hop().look() == Span(OLD, NEW)
 

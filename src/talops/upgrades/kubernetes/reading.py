@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from talops.errors import UnreachableError
 from talops.kube.answers import NotFoundError
 from talops.kube.client import KubeClient
 from talops.machineconfig.kubernetes_images import STATIC_PODS, Component
@@ -89,14 +91,15 @@ async def stored_objects(access: KubeAccess, resources: list[Resource]) -> dict[
 
 
 async def _uses(access: KubeAccess, running: Running) -> frozenset[Use]:
-    """Each API server counts its own requests."""
+    """Each API server counts its own requests, since its start: one that is down counts none."""
     config = await access.config()
     found: set[Use] = set()
     for seen in running.planes:
         if Component.API_SERVER in seen.pods:
             server = f"https://{seen.node.address}:{_API_PORT}"
-            async with KubeClient(replace(config, server=server)) as kube:
-                found |= read_uses(await kube.get_text("/metrics"))
+            with contextlib.suppress(UnreachableError):  # it restarts, or an upgrade stopped here
+                async with KubeClient(replace(config, server=server)) as kube:
+                    found |= read_uses(await kube.get_text("/metrics"))
     return frozenset(found)
 
 

@@ -1,3 +1,0 @@
-"""`talops import`."""
-
-from __future__ import annotations
