@@ -19,10 +19,10 @@ MONTH = NOW - timedelta(days=30)
 @pytest.mark.parametrize(
     ("bounds", "ages", "verdict", "says"),
     [
-        ({}, Ages(None, None), Verdict.SKIPPED, "there is no backup of etcd"),
+        ({}, Ages(None, None), Verdict.SKIPPED, "etcd has no backup"),
         ({}, Ages(MONTH, None), Verdict.SKIPPED, "last backup 30 days ago"),
         ({"max_age": "26h"}, Ages(HOUR, HOUR), Verdict.PASSED, "last backup 1 hour ago"),
-        ({"max_age": "26h"}, Ages(None, None), Verdict.FAILED, "there is no backup of etcd"),
+        ({"max_age": "26h"}, Ages(None, None), Verdict.FAILED, "etcd has no backup"),
         (
             {"max_age": "26h"},
             Ages(MONTH, None),
@@ -33,7 +33,7 @@ MONTH = NOW - timedelta(days=30)
             Ages(HOUR, MONTH),
             *(Verdict.FAILED, "last restore drill 30 days ago, allowed are 14 days"),
         ),
-        ({"drill": "90d"}, Ages(HOUR, None), Verdict.FAILED, "there is no restore drill of etcd"),
+        ({"drill": "90d"}, Ages(HOUR, None), Verdict.FAILED, "etcd has no restore drill"),
         ({"max_age": "26h"}, Ages(HOUR, HOUR, "x: gone"), Verdict.WARNING, "x: gone"),
     ],
 )

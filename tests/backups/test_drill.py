@@ -149,5 +149,5 @@ def test_no_memory_no_drill(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_without_a_backup(lab: Lab) -> None:
     """The next command is named."""
-    with pytest.raises(TalopsError, match="no usable backup"):
+    with pytest.raises(TalopsError, match="no backup can be used"):
         await drilling.drill(lab.site(), "latest", lambda *_: OnePlane({}), print)

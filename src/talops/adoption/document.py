@@ -27,8 +27,8 @@ def with_imported(
     addresses: Collection[str],
     urls: Mapping[str, str],
 ) -> Document:
-    """`shown`: the plan as `show -json` prints it; `before` is {} if there is no state yet. `urls`:
-    where images come from, which the files do not say.
+    """`shown`: the plan as `show -json` prints it; `before` is {} if the state does not exist yet.
+    `urls`: where images come from, which the files do not say.
     """
     changes = {change.address: change for change in plan.changes}
     added = [

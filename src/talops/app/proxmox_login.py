@@ -35,7 +35,7 @@ def user_to_ask(site: ClosedSite, user: str | None = None) -> str | None:
 
 
 def asked_user(environment: Mapping[str, str], user: str | None = None) -> str | None:
-    """The same where there is no site yet."""
+    """The same before the directory of the cluster exists."""
     if user is None and not environment.get("PROXMOX_VE_API_TOKEN"):
         user = environment.get("PROXMOX_VE_USERNAME") or None
     if user is None:

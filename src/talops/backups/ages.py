@@ -47,7 +47,7 @@ async def read_ages(store: Store, signer: Signer) -> Ages:
 
 def judge(ages: Ages, bounds: Bounds, now: datetime) -> list[Finding]:
     if ages.backup is None and bounds.max_age is None and bounds.drill is None:
-        return [skipped("there is no backup of etcd", hint=CREATE)]
+        return [skipped("etcd has no backup", hint=CREATE)]
     found = [
         _judged("backup", ages.backup, bounds.max_age, now, CREATE),
         _judged("restore drill", ages.drill, bounds.drill, now, DRILL),
@@ -59,7 +59,7 @@ def judge(ages: Ages, bounds: Bounds, now: datetime) -> list[Finding]:
 
 def _judged(what: str, at: datetime | None, bound: int | None, now: datetime, hint: str) -> Finding:
     if at is None:
-        told = f"there is no {what} of etcd"
+        told = f"etcd has no {what}"
         return failed(told, hint=hint, final=True) if bound else skipped(told, hint=hint)
     told = f"last {what} {age_text(now - at)} ago"
     if bound and now - at > timedelta(seconds=bound):

@@ -81,7 +81,7 @@ class Bolt:
         return max(found, key=lambda meta: meta.transaction)
 
     def _meta_at(self, at: int, page_size: int) -> _Meta | None:
-        """None if there is no valid meta page."""
+        """None if this page is not a valid meta page."""
         data = self._read_at(at + _HEADER.size, _META.size) if at < self._size else b""
         if len(data) < _META.size:
             return None

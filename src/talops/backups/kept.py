@@ -39,7 +39,7 @@ async def find_backup(store: Store, wanted: str, signer: Signer | None = None) -
         if chosen is None:
             problem = f"; {found[0].id}: {found[0].problem}" if found else ""
             raise TalopsError(
-                f"there is no usable backup{problem}",
+                f"no backup can be used{problem}",
                 where=store.place,
                 hint="talops backup create",
             )

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 from talops.backups.bolt import DamagedError
 from talops.backups.contents import read_contents
 from talops.backups.store import DATA
-from talops.errors import TalopsError
+from talops.errors import DeniedError, TalopsError
 from talops.secrets.age_stream import AgeReader
 from talops.talos.snapshot import SnapshotDigest
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from talops.backups.manifest import Backup, Kind, Manifest
     from talops.backups.store import Store
     from talops.secrets.age import KeyRing
+    from talops.site.site import Site
 
 _PIECE = 1 << 20
 HINT = "use another backup: talops backup list"
@@ -77,6 +78,17 @@ def differences(wanted: Mapping[str, Kind], found: Mapping[str, Counted]) -> lis
         elif ours.hash != theirs.hash:
             told.append(f"{name}: other content")
     return told
+
+
+def keys_of(site: Site) -> KeyRing:
+    """Backups are encrypted, so each use of one needs the age key of this directory."""
+    if site.sops.keys is None:
+        raise DeniedError(
+            "cannot read backups without an age key",
+            where=str(site.root),
+            hint="talops secrets init, or set SOPS_AGE_KEY_FILE",
+        )
+    return site.sops.keys
 
 
 def require_key(recipients: tuple[str, ...], keys: KeyRing, where: str) -> None:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from talops.backups.compatibility import require_restorable
 from talops.backups.kept import find_backup
 from talops.backups.opening import open_store
-from talops.backups.proving import prove
+from talops.backups.proving import keys_of, prove
 from talops.backups.signing import Signer
 from talops.backups.store import DATA
-from talops.errors import DeniedError
 from talops.secrets.age_stream import AgeReader
 from talops.talos.snapshot import check, pieces_of
 
@@ -60,11 +59,9 @@ class BackupSource:
         if self._backup:
             return
         signer = Signer((await self._site.secrets.require()).cluster_secret)
-        if self._site.sops.keys is None:
-            hint = "talops secrets init"
-            raise DeniedError("there is no age key to read backups with", hint=hint)
+        keys = keys_of(self._site)
         backup = await find_backup(self._store, self._wanted, signer)
-        manifest = await prove(self._store, backup, self._site.sops.keys)
+        manifest = await prove(self._store, backup, keys)
         require_restorable(manifest, self._site.cluster.talos_version)
         self._backup = backup
 
@@ -84,7 +81,7 @@ class BackupSource:
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator[Iterable[bytes]]:
         assert self._backup
-        assert self._site.sops.keys
+        keys = keys_of(self._site)
         name = self._backup.id + DATA
         async with self._store.opened(name) as file:
-            yield AgeReader(file, self._site.sops.keys, f"{self._store.place}/{name}").pieces()
+            yield AgeReader(file, keys, f"{self._store.place}/{name}").pieces()

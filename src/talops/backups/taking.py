@@ -18,12 +18,12 @@ from talops import __version__
 from talops.backups import manifest as described
 from talops.backups.contents import read_contents
 from talops.backups.kept import find_backup
-from talops.backups.proving import require_key
+from talops.backups.proving import keys_of, require_key
 from talops.backups.references import inventory_of, secrets_of, states_of
 from talops.backups.signing import Signer
 from talops.backups.sources import find_sources
 from talops.backups.store import DATA, MANIFEST
-from talops.errors import DeniedError, TalopsError
+from talops.errors import TalopsError
 from talops.machineconfig.places import SEALED as SECRETS
 from talops.secrets.age_stream import AgeReader, AgeWriter
 from talops.secrets.rules import FILE as RULES
@@ -213,8 +213,7 @@ def _recipients(site: Site) -> tuple[tuple[str, ...], KeyRing]:
             where=where,
             hint="talops secrets init",
         )
-    if site.sops.keys is None:
-        raise DeniedError("there is no age key to prove a backup with", hint="talops secrets init")
+    keys = keys_of(site)
     recipients = tuple(sorted(found))
-    require_key(recipients, site.sops.keys, where)
-    return recipients, site.sops.keys
+    require_key(recipients, keys, where)
+    return recipients, keys

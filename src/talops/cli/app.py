@@ -30,8 +30,8 @@ from talops.errors import TalopsError
 # so that `talops check` does not load a gRPC stack.
 COMMANDS: dict[str, str] = {
     "init": "talops.cli.init",
-    "import": "talops.cli.imports.commands",
-    "export": "talops.cli.imports.export",
+    "import": "talops.cli.moving.imports",
+    "export": "talops.cli.moving.export",
     "check": "talops.cli.look.check",
     "schema": "talops.cli.look.schema",
     "inventory": "talops.cli.look.inventory",

@@ -42,6 +42,10 @@ Output = Annotated[
     Format, typer.Option("-o", "--output", help="Output format.", case_sensitive=False)
 ]
 
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Show the plan and change nothing; exit 2 if it has changes."),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 AllowReplace = Annotated[

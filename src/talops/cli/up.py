@@ -15,6 +15,7 @@ from talops.cli.options import (
     AllowUnhealthyEtcd,
     Directory,
     DrainTimeout,
+    DryRun,
     Format,
     MaxUnavailable,
     Now,
@@ -45,10 +46,6 @@ BootstrapOnly = Annotated[
 ]
 VerifyOnly = Annotated[bool, typer.Option("--verify-only", help="Same as --only verify.")]
 # How
-DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Show the plan and change nothing; exit 2 if it has changes."),
-]
 Nodes = Annotated[
     str,
     typer.Option("--nodes", metavar="REGEX", help="Only nodes whose names match this expression."),

@@ -66,7 +66,7 @@ def remaining(wanted: Sequence[Rotated], begun: Iterable[Rotated]) -> Sequence[R
 
 
 def steps(rotated: Rotated, now: Phase | None, nodes: Sequence[Node]) -> Iterator[RotationStep]:
-    """`now`: the phase in the secrets; None if there is no rotation. In that phase, every node is
+    """`now`: the phase in the secrets; None outside of a rotation. In that phase, every node is
     visited again: an interrupted run may have ended before any of them.
     """
     for phase in _PHASES:

@@ -137,7 +137,7 @@ async def _token_end(site: Site, user: str, name: str) -> int:
 
     access = access_of(site)
     if access is None:
-        raise TalopsError("there is no Proxmox login", hint="talops host prepare")
+        raise TalopsError("Proxmox credentials are not set", hint="talops host prepare")
     async with Client(access) as proxmox:
         found = await proxmox.get(f"/access/users/{user}/token/{name}")
     return int((found or {}).get("expire") or 0)

@@ -50,7 +50,7 @@ async def succeed(vault: Vault, name: str, make: Callable[[], Secret], prove: Pr
     """A refusal of the other system is expected: it does not know the new one yet."""
     kept = await vault.read()
     if name not in kept:
-        raise TalopsError(f"there is no {name} to replace", where=str(vault.file))
+        raise TalopsError(f"{name} is not in the secrets", where=str(vault.file))
     value, created = kept.get(name + NEXT), False
     if value is None:
         value, created = make(), True
@@ -79,7 +79,7 @@ async def deploy_key(site: Site) -> Switched:
         )
     access = handover.access(site, repository)
     if access is None:
-        raise TalopsError("there is no deploy key to replace", hint="talops gitops deploy-key")
+        raise TalopsError("the deploy key does not exist yet", hint="talops gitops deploy-key")
 
     async def prove(value: Secret) -> None:
         async with snapshot(replace(access, key=value)):

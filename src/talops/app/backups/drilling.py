@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from talops.errors import DeniedError, PreflightError
+from talops.backups.proving import keys_of
+from talops.errors import PreflightError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,11 +41,10 @@ async def drill(
         raise PreflightError(
             backup.problem, where=backup.id, hint="use another backup: talops backup list"
         )
-    if site.sops.keys is None:
-        raise DeniedError("there is no age key to read backups with", hint="talops secrets init")
+    keys = keys_of(site)
     with directory_in_memory(LEAST + SPACE * backup.manifest.snapshot.size) as place:
         done = await drilling.drill(
-            store, backup, site.sops.keys, place, lambda path: make_plane(path, bundle), note
+            store, backup, keys, place, lambda path: make_plane(path, bundle), note
         )
     await drills.save(store, done, signer)
     return done

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from talops.errors import DeniedError, TalopsError
+from talops.errors import TalopsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,13 +50,12 @@ async def proofs(site: Site, wanted: Sequence[str], report: Callable[[Proof], No
     """Prove these backups, or all of them; `report` receives each proof."""
     from talops.backups.kept import find_backup, list_backups
     from talops.backups.opening import open_store
-    from talops.backups.proving import prove
+    from talops.backups.proving import keys_of, prove
     from talops.backups.signing import Signer
 
     store = open_store(site)
     signer = Signer((await site.secrets.require()).cluster_secret)
-    if site.sops.keys is None:
-        raise DeniedError("there is no age key to read backups with", hint="talops secrets init")
+    keys = keys_of(site)
     if wanted:
         chosen = [await find_backup(store, each, signer) for each in wanted]
     else:
@@ -66,7 +65,7 @@ async def proofs(site: Site, wanted: Sequence[str], report: Callable[[Proof], No
     done = []
     for backup in chosen:
         try:
-            await prove(store, backup, site.sops.keys)
+            await prove(store, backup, keys)
             proof = Proof(backup.id, None)
         except TalopsError as error:
             proof = Proof(backup.id, error)

@@ -7,13 +7,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from talops.cli.access import replacing
-from talops.cli.options import Directory, Format, Output, Timeout, Yes
+from talops.cli.options import Directory, DryRun, Format, Output, Timeout, Yes
 
 app = typer.Typer(no_args_is_help=True, help="Replace CAs, keys and passwords of a cluster.")
-DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Show the plan and change nothing; exit 2 if it has changes."),
-]
 RestartPods = Annotated[
     bool, typer.Option("--restart-pods", help="Restart pods that hold only the old one.")
 ]

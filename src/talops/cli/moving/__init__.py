@@ -1,3 +1,3 @@
-"""Commands that take a running cluster over."""
+"""Commands to move in from other tools, and out again: import, export, adopt."""
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def found_cluster(
         raise TalopsError(f"several nodes have the name {min(twice)}", where=str(source.root))
     planes = [node for node in nodes if node.controller]
     if not planes:
-        raise TalopsError("there is no control plane", where=str(source.root))
+        raise TalopsError("the source has no control plane", where=str(source.root))
     view = facts.view_of(planes[0].documents)
     talos = versions[0] or facts.image(view).version or _tag(view)
     kubernetes = versions[1] or facts.versions(view)
@@ -147,7 +147,7 @@ def bundle_of(source: Source, configs: Sequence[Sequence[Document]]) -> Bundle:
     """From a control plane's config; a secrets file next to it must be that of the cluster."""
     planes = [d for d in configs if facts.view_of(d).control_plane]
     if not planes:
-        raise TalopsError("there is no config of a control plane", where=str(source.root))
+        raise TalopsError("the source has no config of a control plane", where=str(source.root))
     bundle = bundles.from_machine_config(list(planes[0]), where=str(source.root))
     for documents in configs:
         same_secrets(planes[0], documents, str(source.root))
