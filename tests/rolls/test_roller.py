@@ -13,6 +13,7 @@ from talops.approval import Impact
 from talops.errors import TalopsError
 from talops.kube.objects import Ref
 from talops.pipeline.stage import Seen
+from talops.rolls.gates import Absence, Gates
 from talops.rolls.marks import ANNOTATION, Mark, begin, is_cordoned, mark_of
 from talops.rolls.options import RollOptions
 from talops.rolls.order import Width
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.rolls.conftest import Rolling
+
+    from talops.waiting import Waiting
 
     Start = Callable[..., contextlib.AbstractAsyncContextManager[Rolling]]
 
@@ -85,14 +88,38 @@ async def test_all_nodes_are_rolled_in_order(rolling: Start) -> None:
         ]
 
 
-async def test_one_node_and_what_was_left_behind(rolling: Start) -> None:
+async def test_one_node_and_what_was_left_behind(
+    rolling: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Alone it is not drained; the mark of a killed roll is taken over; a failure stops all."""
     async with rolling("cp-1", "w-1", "w-2") as cluster:
-        await _resumes(cluster)
+        with monkeypatch.context() as patch:
+            passes = _passes(patch)
+            await _resumes(cluster)
+            assert passes == [{"w-2"}, set(), set()], "before, between and after two nodes"
         await _goes_on(cluster)
         await _stops_after_a_failure(cluster)
         await _refuses_to_drain(cluster)
         await _leaves_its_pods_waiting(cluster)
+
+
+def _passes(patch: pytest.MonkeyPatch) -> list[set[str]]:
+    """Who was away whenever a roll asked all of its gates."""
+    found: list[set[str]] = []
+    plain = Gates.pass_all
+
+    async def pass_all(
+        gates: Gates,
+        absence: Absence,
+        report: Callable[[Waiting], None],
+        without: frozenset[str] = frozenset(),
+    ) -> None:
+        if not without:
+            found.append({*absence.away})
+        await plain(gates, absence, report, without)
+
+    patch.setattr(Gates, "pass_all", pass_all)
+    return found
 
 
 async def _resumes(cluster: Rolling) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from talops.errors import ConflictError, TalopsError
 from talops.kube.conditions import condition
 from talops.rolls.before import FirstLook
+from talops.rolls.between import LastPass
 from talops.rolls.gates import Absence, EtcdGate, FluxGate, Gates, NodesGate, PodsGate
 from talops.rolls.kube_access import KubeAccess
 from talops.rolls.marks import mark_of
@@ -60,6 +61,7 @@ class Roller:
         self._sick: frozenset[str] = frozenset()
         self._planes = asyncio.Lock()
         self._before = FirstLook(site, secrets, self.kube)
+        self._passed = LastPass()
         self._workers = asyncio.Semaphore(self.width)
 
     @property
@@ -118,6 +120,7 @@ class Roller:
     async def pass_gates(self, report: Reporter, where: str = "") -> None:
         """For changes that restart parts of a node, but do not take it out of service."""
         self._check()
+        self._passed.clear()
         await self._permit(report.stage)
         gates = await self._all_gates()
         try:
@@ -140,6 +143,7 @@ class Roller:
         """
         async with self._planes if node.controller else self._workers:
             self._check()
+            self._passed.clear()
             await self._site.fence.check()
             try:
                 gates = await self._all_gates()
@@ -185,8 +189,10 @@ class Roller:
         gates = await self._all_gates()
         async with self._taken(turn.node.name):
             async with steps.step(Step.GATES):
-                await gates.pass_all(self._absence(), steps.waiting)
+                if not self._passed.covers(self._absence()):
+                    await gates.pass_all(self._absence(), steps.waiting)
                 await steps.look()
+            self._passed.clear()
             if steps.acts:
                 await self._take_away(steps, gates)
                 await self._act(steps)
@@ -195,8 +201,11 @@ class Roller:
                 await steps.release()
         self._sick -= {turn.node.name}
         async with steps.step(Step.AFTER):
+            absence = self._absence()
             passing = gates.still if turn.recreated else gates.pass_all
-            await passing(self._absence(), steps.waiting)
+            await passing(absence, steps.waiting)
+        if not turn.recreated:
+            self._passed.keep(absence)
 
     async def _act(self, steps: Steps) -> None:
         try:
