@@ -141,3 +141,25 @@ def test_values_that_no_key_allows_become_patches(found: Found) -> None:
     assert {name for name, files in proposal.patches.nodes.items() if files} == {
         node.name for node in nodes
     }
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (["cluster", "inlineManifests"], [{"name": "a", "contents": "kind: Secret\ndata: {a: x}"}]),
+        (["cluster", "inlineManifests"], [{"name": "a", "contents": "a: b\npassword: hunter2\n"}]),
+        (["machine", "files"], [{"path": "/var/x", "content": "-----BEGIN PRIVATE KEY-----\nx"}]),
+        (["machine", "env"], {"https_proxy": "http://me:hunter2@proxy:3128"}),
+        (["machine", "env"], {"AWS_SECRET_ACCESS_KEY": "hunter2"}),
+        (["machine", "sysctls"], {"a": "AGE-SECRET-KEY-1QQQQ"}),
+    ],
+)
+def test_secrets_that_no_name_tells(found: Found, keys: list[str], value: Any) -> None:
+    """In manifests, files, URLs and variables: encrypted too, for the inventory is committed."""
+
+    def change(main: Document) -> None:
+        main[keys[0]][keys[1]] = value
+
+    proposal = propose(changed(found("bare-metal"), change))
+    assert proposal.differences == ()
+    assert [file.sealed for file in proposal.patches.files] == [True]

@@ -10,7 +10,7 @@ import time
 from typing import IO, TYPE_CHECKING
 
 from talops.backups.manifest import is_id
-from talops.backups.store import ABANDONED, DATA, MANIFEST
+from talops.backups.store import ABANDONED, DATA, LARGEST_DOCUMENT, MANIFEST
 from talops.errors import TalopsError
 from talops.files import make_private_directory, writing
 
@@ -39,7 +39,7 @@ class BucketStore:
 
     async def read(self, name: str) -> bytes:
         with _named(f"{self.place}/{name}"):
-            found = await self._bucket.get(name)
+            found = await self._bucket.get(name, most=LARGEST_DOCUMENT)
         if found is None:
             raise TalopsError("does not exist in the bucket", where=f"{self.place}/{name}")
         return found[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from talops.backups.manifest import is_id
-from talops.backups.store import ABANDONED, DATA, MANIFEST
+from talops.backups.store import ABANDONED, DATA, LARGEST_DOCUMENT, MANIFEST
 from talops.errors import TalopsError
 from talops.files import PRIVATE, make_private_directory, write_atomic, writing
 
@@ -43,8 +43,15 @@ class DirectoryStore:
 
     async def read(self, name: str) -> bytes:
         path = self._path / name
-        with self._reading(path):
-            return path.read_bytes()
+        with self._reading(path), path.open("rb") as file:
+            found = file.read(LARGEST_DOCUMENT + 1)
+        if len(found) > LARGEST_DOCUMENT:
+            raise TalopsError(
+                f"this file is larger than {LARGEST_DOCUMENT >> 20} MiB",
+                where=str(path),
+                hint="check who can write to the store",
+            )
+        return found
 
     async def write(self, name: str, data: bytes) -> None:
         self._make()

@@ -11,14 +11,14 @@ from talops import __version__
 from talops.backups.contents import Tally
 from talops.backups.drills import Drill
 from talops.backups.manifest import new_id
-from talops.backups.proving import differences, prove
+from talops.backups.proving import as_proven, differences, prove
 from talops.backups.served import Names, read_served
 from talops.backups.store import DATA
 from talops.files import PRIVATE, writing
 from talops.secrets.age_stream import AgeReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable
     from pathlib import Path
 
     from talops.backups.manifest import Backup, Manifest
@@ -54,7 +54,7 @@ async def drill(
     started = time.monotonic()
     manifest = await prove(store, backup, keys)
     note(f"{backup.id} is whole; restoring it")
-    await _unsealed(store, backup, keys, place / SNAPSHOT)
+    await _unsealed(store, manifest, keys, place / SNAPSHOT)
     plane = make_plane(place / "plane")
     try:
         found, names = await _compared(plane, place / SNAPSHOT, manifest)
@@ -91,14 +91,15 @@ async def _compared(plane: Plane, snapshot: Path, manifest: Manifest) -> tuple[l
     return differences(manifest.kinds, tally.kinds()), names
 
 
-async def _unsealed(store: Store, backup: Backup, keys: KeyRing, target: Path) -> None:
-    async with store.opened(backup.id + DATA) as file:
-        reader = AgeReader(file, keys, f"{store.place}/{backup.id}{DATA}")
-        await asyncio.to_thread(_write, reader, target)
+async def _unsealed(store: Store, manifest: Manifest, keys: KeyRing, target: Path) -> None:
+    where = f"{store.place}/{manifest.id}{DATA}"
+    async with store.opened(manifest.id + DATA) as file:
+        pieces = AgeReader(file, keys, where).pieces()
+        await asyncio.to_thread(_write, as_proven(pieces, manifest.snapshot.sha256, where), target)
 
 
-def _write(reader: AgeReader, target: Path) -> None:
+def _write(pieces: Iterable[bytes], target: Path) -> None:
     with writing(target), target.open("wb") as plain:
         target.chmod(PRIVATE)
-        for piece in reader.pieces():
+        for piece in pieces:
             plain.write(piece)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from talops.backups.directory import DirectoryStore
 from talops.errors import TalopsError
+from talops.inside import OutsideError
 from talops.site.state.backends import backup_bucket
 
 if TYPE_CHECKING:
@@ -33,4 +36,17 @@ def open_store(site: ClosedSite) -> Store:
             where="store: of backup: in cluster.yaml",
             hint="write a directory, or s3://BUCKET/PREFIX",
         )
-    return DirectoryStore(site.root / place / site.cluster.name)
+    return DirectoryStore(_unlinked(site.root, place, site.cluster.name))
+
+
+def _unlinked(root: Path, *parts: str) -> Path:
+    """A directory elsewhere is named in cluster.yaml, not hidden behind a symlink of a clone."""
+    path = root.joinpath(*parts)
+    named, real = Path(os.path.normpath(path)), root.resolve()
+    if named.is_relative_to(root) and not path.resolve().is_relative_to(real):
+        raise OutsideError(
+            "the directory of the backups is a symlink that leads outside of this directory",
+            where=str(path),
+            hint="write its target to store: of backup: in cluster.yaml",
+        )
+    return path

@@ -14,7 +14,7 @@ from talops.secrets.age_stream import AgeReader
 from talops.talos.snapshot import SnapshotDigest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from talops.backups.contents import Contents
     from talops.backups.contents import Kind as Counted
@@ -47,6 +47,27 @@ def _prove(file: IO[bytes], manifest: Manifest, keys: KeyRing, where: str) -> No
     if not digest.whole or digest.sha256 != manifest.snapshot.sha256:
         raise DamagedError("the snapshot inside does not match its digest", where=where, hint=HINT)
     compare(manifest.kinds, read_contents(reader.read_at, reader.size, where), where)
+
+
+def as_proven(pieces: Iterable[bytes], sha256: str, where: str) -> Iterator[bytes]:
+    """The pieces of a snapshot; the last one only if all of them have this digest.
+
+    Every user who knows the recipients can encrypt another snapshot for them, and a store can
+    return it after the proof. The transfer fails before its end then, and nothing is restored.
+    """
+    digest, held = SnapshotDigest(), b""
+    for piece in pieces:
+        if held:
+            yield held
+        digest.add(piece)
+        held = piece
+    if digest.sha256 != sha256:
+        raise DamagedError(
+            "the store returned another snapshot than the one that was proven",
+            where=where,
+            hint="check who can write to the store; then: talops backup verify",
+        )
+    yield held
 
 
 def sealed_digest(file: IO[bytes]) -> str:

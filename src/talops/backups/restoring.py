@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from talops.backups.compatibility import require_restorable
 from talops.backups.kept import find_backup
 from talops.backups.opening import open_store
-from talops.backups.proving import keys_of, prove
+from talops.backups.proving import as_proven, keys_of, prove
 from talops.backups.signing import Signer
 from talops.backups.store import DATA
 from talops.secrets.age_stream import AgeReader
@@ -80,8 +80,10 @@ class BackupSource:
 
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator[Iterable[bytes]]:
+        """Read once more: what a store returns now must be what was proven."""
         assert self._backup
         keys = keys_of(self._site)
         name = self._backup.id + DATA
+        where = f"{self._store.place}/{name}"
         async with self._store.opened(name) as file:
-            yield AgeReader(file, keys, f"{self._store.place}/{name}").pieces()
+            yield as_proven(AgeReader(file, keys, where).pieces(), self.digest, where)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
 DATA, MANIFEST, DRILL = ".age", ".json", ".drill.json"
+# A manifest of thousands of kinds; a store that returns more is not believed.
+LARGEST_DOCUMENT = 4 << 20
 # What was uploaded without a manifest may belong to a command that still runs.
 ABANDONED = 24 * 3600.0
 
@@ -38,7 +40,7 @@ class Store(Protocol):
         ...
 
     async def read(self, name: str) -> bytes:
-        """A small document."""
+        """A small document; an error if it is larger than any that talops writes."""
         ...
 
     async def write(self, name: str, data: bytes) -> None:

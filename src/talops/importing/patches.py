@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from talops.importing.deltas import HEADER
+from talops.inventory.excerpt import is_secret_key, secrets_in
 from talops.machineconfig import yamltext
 from talops.machineconfig.patches.deletion import MARK
+from talops.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,12 +30,9 @@ _OF_A_NODE = frozenset(
 )
 _OF_A_NODE_PATHS = (("machine", "network", "hostname"), ("machine", "network", "interfaces"))
 _NOTHING: Mapping[str, Mapping[Any, Operation]] = MappingProxyType({})
-_SENSITIVE = frozenset(
-    {
-        *("password", "passphrase", "privatekey", "auth", "identitytoken", "token", "secret"),
-        *("presharedkey", "bootstraptokenkey", "encryptionsecret", "key", "clientkey", "apikey"),
-    }
-)
+# Texts inside of a value that are secret whatever its key is: manifests, scripts, certificates.
+_SECRET_TEXT = re.compile(r"PRIVATE KEY-----|^\s*[\"']?kind[\"']?:\s*[\"']?Secret\b", re.MULTILINE)
+_redact = Redactor()
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,17 @@ def _mentions_secrets(path: Sequence[str], value: Any) -> bool:
         return any(_mentions_secrets([key], item) for key, item in value.items())
     if isinstance(value, list):
         return any(_mentions_secrets(path, item) for item in value)
-    name = str(path[-1]).lower() if path else ""
-    return isinstance(value, str) and bool(value) and name in _SENSITIVE
+    if not isinstance(value, str) or not value:
+        return False
+    name = str(path[-1]) if path else ""
+    return name.lower() == "key" or is_secret_key(name) or _is_secret_text(value)
+
+
+def _is_secret_text(text: str) -> bool:
+    """Keys, headers and URLs with passwords, which the log would mask; or a document with some."""
+    if _redact(text) != text or _SECRET_TEXT.search(text):
+        return True
+    return "\n" in text and bool(secrets_in("", text))
 
 
 def documents(operations: Iterable[Operation]) -> list[Document]:

@@ -13,7 +13,7 @@ from talops.files import PRIVATE
 from talops.importing.comparison import summary
 from talops.importing.proposal import propose
 from talops.importing.reading import read_source
-from talops.importing.sources.files import Source, is_encrypted, plain_text
+from talops.importing.sources.files import Source, bounds, is_encrypted, plain_text
 from talops.journal import replace_together
 from talops.machineconfig.places import PLAIN, SEALED
 
@@ -133,7 +133,7 @@ def _candidates(root: Path) -> Iterator[Path]:
     if root.is_file():
         yield root
         return
-    waiting, seen = [root], 0
+    waiting, seen, whole = [root], 0, bounds(root)
     while waiting:
         for path in sorted(waiting.pop().iterdir()):
             seen += 1
@@ -143,5 +143,10 @@ def _candidates(root: Path) -> Iterator[Path]:
                 # The objects of Flux have other keys, and no machine configs.
                 if path.name not in _SKIPPED and path.name != "kubernetes":
                     waiting.append(path)
-            elif path.suffix in _SUFFIXES and path.is_file():
+            elif path.suffix in _SUFFIXES and path.is_file() and _belongs(path, whole):
                 yield path
+
+
+def _belongs(path: Path, whole: Path) -> bool:
+    """Not a symlink that leads elsewhere: the key of this user opens other files of theirs, too."""
+    return path.resolve().is_relative_to(whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ class Source:
 
     def text(self, path: Path) -> str:
         """Decrypted if it is encrypted; an encrypted file without its text is an error."""
+        self.require_inside(path)
         shown = self.name_of(path)
         if (known := self.decrypted.get(path.resolve())) is not None:
             return known
@@ -53,6 +55,15 @@ class Source:
                 hint="set SOPS_AGE_KEY_FILE to the key of the source",
             )
         return text
+
+    def require_inside(self, path: Path) -> None:
+        """A source of others may name, or link to, any file of this user."""
+        if not path.resolve().is_relative_to(bounds(self.root)):
+            raise TalopsError(
+                "this file is outside of the source",
+                where=self.name_of(path),
+                hint="copy it into the source, and correct the path there",
+            )
 
     def is_sealed(self, path: Path) -> bool:
         return path.resolve() in self.decrypted
@@ -95,6 +106,13 @@ class Parsed:
         return TalopsError(what, where=str(self.where(loc)), hint=hint)
 
 
+def bounds(root: Path) -> Path:
+    """What belongs to a source: the whole repository that it is in, or its own directory."""
+    top = root.resolve()
+    top = top if top.is_dir() else top.parent
+    return next((folder for folder in (top, *top.parents) if (folder / ".git").exists()), top)
+
+
 def parsed(name: str, text: str) -> Parsed:
     positions, problems = read_text(text, name)
     fatal = [problem for problem in problems if problem.rule in {"yaml", "too-deep", "alias-bomb"}]
@@ -105,7 +123,10 @@ def parsed(name: str, text: str) -> Parsed:
 
 def plain_text(path: Path, shown: str) -> str:
     try:
-        if path.stat().st_size > MOST_BYTES:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise TalopsError("this is not a file", where=shown)
+        if found.st_size > MOST_BYTES:
             raise TalopsError(f"the file is larger than {MOST_BYTES >> 20} MiB", where=shown)
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:

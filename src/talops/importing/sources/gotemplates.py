@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
+from talops.importing.sources.gotemplate_functions import FUNCTIONS, MOST_CHARACTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 _ACTION = re.compile(r"(\s*)\{\{(-\s)?\s*(.*?)\s*(\s-)?\}\}(\s*)", re.DOTALL)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|\(|\)|\||:=|,|[^\s()|,]+')
@@ -32,7 +33,10 @@ def render(text: str, data: Mapping[str, Any], where: str) -> str:
         return text
     parts = _split(text)
     machine = _Machine(dict(data), where)
-    place, out = machine.block(parts, 0, data, {})
+    try:
+        place, out = machine.block(parts, 0, data, {})
+    except RecursionError:
+        raise TalopsError("the template is nested too deeply", where=where) from None
     if place != len(parts):
         raise machine.unsupported(parts[place])
     return "".join(out)
@@ -57,7 +61,7 @@ class _Machine:
         self._root = root
         self._where = where
         self._steps = 0
-        self._line = 0
+        self._characters = 0
 
     def unsupported(self, part: _Part, why: str = "is not supported") -> TalopsError:
         return TalopsError(
@@ -80,7 +84,7 @@ class _Machine:
             if part.action and word in {"else", "end"}:
                 return place, out
             if not part.action:
-                out.append(part.text)
+                out.append(self._bounded(part.text, part))
                 place += 1
             elif word in {"if", "with", "range"}:
                 place, inner = self._branch(parts, place, word, dot, names)
@@ -149,7 +153,14 @@ class _Machine:
         value = self._value(part.text, part, dot, names)
         if isinstance(value, bool):
             return "true" if value else "false"
-        return "" if value is None else str(value)
+        return self._bounded("" if value is None else str(value), part)
+
+    def _bounded(self, text: str, part: _Part) -> str:
+        """Everything that is made counts, also what is not printed."""
+        self._characters += len(text)
+        if self._characters > MOST_CHARACTERS:
+            raise self.unsupported(part, "makes too much text")
+        return text
 
     def _value(self, text: str, part: _Part, dot: Any, names: dict[str, Any]) -> Any:
         tokens = _TOKEN.findall(text)
@@ -187,9 +198,10 @@ class _Machine:
             value, rest = self._operand(rest, part, dot, names)
             given.append(value)
         try:
-            return function(*given, *piped), rest
-        except (TypeError, ValueError, AttributeError, IndexError):
+            value = function(*given, *piped)
+        except (TypeError, ValueError, AttributeError, IndexError, KeyError):
             raise self.unsupported(part, "has wrong arguments") from None
+        return self._bounded(value, part) if isinstance(value, str) else value, rest
 
     def _operand(
         self, tokens: list[str], part: _Part, dot: Any, names: dict[str, Any]
@@ -201,8 +213,8 @@ class _Machine:
                 raise self.unsupported(part)
             return value, rest[1:]
         if word.startswith(("`", '"')):
-            return (word[1:-1] if word[0] == "`" else json.loads(word)), rest
-        if re.fullmatch(r"-?\d+", word):
+            return (word[1:-1] if word[0] == "`" else self._quoted(word, part)), rest
+        if re.fullmatch(r"-?[0-9]{1,18}", word):
             return int(word), rest
         if word in {"true", "false", "nil"}:
             return {"true": True, "false": False, "nil": None}[word], rest
@@ -213,6 +225,12 @@ class _Machine:
         if word.startswith("."):
             return self._field(dot, word[1:], part), rest
         raise self.unsupported(part)
+
+    def _quoted(self, word: str, part: _Part) -> Any:
+        try:
+            return json.loads(word)
+        except ValueError:
+            raise self.unsupported(part) from None
 
     def _field(self, value: Any, path: str, part: _Part) -> Any:
         for name in path.split(".") if path else []:
@@ -232,50 +250,3 @@ class _Bodies:
 
 def _iterated(text: str) -> str:
     return text.partition(":=")[2].strip() if ":=" in text else text
-
-
-def _indent(width: int, text: str) -> str:
-    return "\n".join(" " * width + line for line in str(text).split("\n"))
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "eq": lambda first, *others: any(first == other for other in others),
-    "ne": lambda first, other: first != other,
-    "lt": lambda first, other: first < other,
-    "gt": lambda first, other: first > other,
-    "le": lambda first, other: first <= other,
-    "ge": lambda first, other: first >= other,
-    "and": lambda *values: next((v for v in values if not v), values[-1]),
-    "or": lambda *values: next((v for v in values if v), values[-1]),
-    "not": lambda value: not value,
-    "len": len,
-    "index": lambda value, *keys: _index(value, keys),
-    "quote": lambda value: json.dumps(str(value)),
-    "squote": lambda value: f"'{value}'",
-    "upper": lambda value: str(value).upper(),
-    "lower": lambda value: str(value).lower(),
-    "trim": lambda value: str(value).strip(),
-    "default": lambda fallback, value=None: value or fallback,
-    "toString": str,
-    "toJson": json.dumps,
-    "indent": _indent,
-    "nindent": lambda width, text: "\n" + _indent(width, text),
-    "contains": lambda part, value: part in value,
-    "hasPrefix": lambda part, value: str(value).startswith(part),
-    "hasSuffix": lambda part, value: str(value).endswith(part),
-    "trimPrefix": lambda part, value: str(value).removeprefix(part),
-    "trimSuffix": lambda part, value: str(value).removesuffix(part),
-    "replace": lambda old, new, value: str(value).replace(old, new),
-    "join": lambda between, values: between.join(str(value) for value in values),
-    "add": lambda *values: sum(values),
-    "hasKey": lambda value, key: key in value,
-    "printf": lambda form, *values: form.replace("%v", "%s") % values,
-    # The environment of the user is not part of the source.
-    "env": lambda _name: "",
-}
-
-
-def _index(value: Any, keys: tuple[Any, ...]) -> Any:
-    for key in keys:
-        value = value[key]
-    return value

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from talops.errors import TalopsError
+from talops.importing.sources.files import bounds
 from talops.importing.sources.gotemplates import render
 from talops.importing.sources.variables import substitute
 from talops.machineconfig import yamltext
@@ -59,8 +60,12 @@ class Patcher:
 
     def _path(self, given: str, where: str) -> Path:
         path = (self.folder / given.removeprefix("@").strip()).resolve()
-        if not path.is_relative_to(self.source.root.resolve().parent):
-            raise TalopsError(f"{given} is outside of the source", where=where)
+        if not path.is_relative_to(bounds(self.source.root)):
+            raise TalopsError(
+                f"{given} is outside of the source",
+                where=where,
+                hint="copy it into the source, and correct the path there",
+            )
         if not path.is_file():
             raise TalopsError(f"the file {given.removeprefix('@')} does not exist", where=where)
         return path

@@ -52,12 +52,18 @@ class Bucket:
                 hint="check bucket, region and endpoint of state: in cluster.yaml",
             ) from None
 
-    async def get(self, key: str) -> tuple[bytes, str] | None:
+    async def get(self, key: str, *, most: int | None = None) -> tuple[bytes, str] | None:
+        """`most`: a larger object is an error, and is not read."""
         with _translated(key):
             try:
                 found = await obstore.get_async(self._client, key)
             except FileNotFoundError:
                 return None
+            if most is not None and found.meta["size"] > most:
+                raise TalopsError(
+                    f"this object is larger than {most >> 20} MiB: {found.meta['size']} bytes",
+                    where=key,
+                )
             etag = found.meta["e_tag"]
             if not etag:
                 raise TalopsError("the S3 store returned no ETag", where=key)
