@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,10 @@ from talops.cli.options import (
     Yes,
 )
 from talops.cli.output import note
+
+if TYPE_CHECKING:
+    from talops.app.upgrades.versions import Versions
+    from talops.site.site import Site
 
 To = Annotated[
     list[str],
@@ -40,6 +44,10 @@ def upgrade(
     yes: Yes = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the path and change nothing; exit 2 if any.")
+    ] = False,
+    rehearse: Annotated[
+        bool,
+        typer.Option("--rehearse", help="First make this upgrade in a lab with the same nodes."),
     ] = False,
     allow_unhealthy_etcd: AllowUnhealthyEtcd = None,
     max_unavailable: MaxUnavailable = "",
@@ -67,6 +75,10 @@ def upgrade(
         note(f"→ {hop}")
     for pair in found.path.untested:
         note(f"! {pair} is not in the support matrix of Talos")
+    if rehearse and found.path.hops:
+        _rehearse(site, found, to)
+    elif rehearse:
+        note("there is nothing to rehearse: these versions run")
     if dry_run:
         raise typer.Exit(2 if found.path.hops else 0)
     target.write(site.root, wanted)
@@ -81,3 +93,16 @@ def upgrade(
         ),
     )
     run_and_exit(site, run, output)
+
+
+def _rehearse(site: Site, found: Versions, to: list[str]) -> None:
+    """From the oldest versions that run; the contract is that of the cluster's own secrets."""
+    from talops.app.upgrades.target import settings_of
+    from talops.cli.lab.rehearsal import rehearse
+
+    async def act() -> None:
+        bundle = await site.secrets.require()
+        contract = f"v{bundle.contract}" if bundle.contract else ""
+        await rehearse(site, settings_of(found), contract, ["--to", ",".join(to)])
+
+    asyncio.run(act())

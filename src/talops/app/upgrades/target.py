@@ -53,6 +53,12 @@ async def reachable(site: Site, wanted: Mapping[Part, str]) -> Versions:
     return found
 
 
+def settings_of(found: Versions) -> dict[str, str]:
+    """Keys of cluster.yaml with the oldest versions that run."""
+    parts = (found.talos, found.kubernetes)
+    return {SETTING[each.part]: each.running.low for each in parts if each.running}
+
+
 def write(root: Path, wanted: Mapping[Part, str]) -> None:
     """Change the versions in cluster.yaml; it stays as it is if the new inventory has problems."""
     file = root / CLUSTER_FILE

@@ -12,6 +12,8 @@ from talops.cli.options import Directory
 from talops.cli.output import note
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from talops.app.opening import Keys
 
 LabDirectory = Annotated[Path, typer.Option("--dir", help="Directory of the lab.")]
@@ -68,21 +70,33 @@ def inventory(
             continue
         write_atomic(directory / file, text)
         typer.echo(f"wrote {file}")
-    token, _, value = details["proxmox"]["api_token"].partition("=")
-    secrets = {"proxmox_api_token_id": token, "proxmox_api_token_secret": value}
-    if truenas:
-        secrets["truenas_api_key"] = details["truenas"]["api_key"]
-    with_keys(directory, lambda keys: _credentials(keys, secrets))
+    with_keys(directory, lambda keys: _credentials(keys, details, truenas=truenas))
+    typer.echo("wrote infrastructure/secrets.sops.yaml (encrypted)")
 
 
-async def _credentials(keys: Keys, values: dict[str, str]) -> None:
+async def keep_credentials(
+    root: Path, details: Mapping[str, Any], environment: Mapping[str, str]
+) -> None:
+    """Those of the lab, for another directory than that of the user."""
+    from talops.app.opening import open_keys
+    from talops.cli.tools.progress import progress
+
+    with progress() as emit:
+        keys = await open_keys(root, environment, emit)
+    await _credentials(keys, details)
+
+
+async def _credentials(keys: Keys, details: Mapping[str, Any], *, truenas: bool = False) -> None:
     from talops.redaction import Secret
     from talops.secrets.init import init
     from talops.secrets.vault import Vault
 
+    token, _, value = details["proxmox"]["api_token"].partition("=")
+    secrets = {"proxmox_api_token_id": token, "proxmox_api_token_secret": value}
+    if truenas:
+        secrets["truenas_api_key"] = details["truenas"]["api_key"]
     made = await init(keys.sops, keys.file)
-    await Vault.of(made.sops).write({name: Secret(value) for name, value in values.items()})
-    typer.echo("wrote infrastructure/secrets.sops.yaml (encrypted)")
+    await Vault.of(made.sops).write({name: Secret(text) for name, text in secrets.items()})
 
 
 def _details(lab: Path) -> dict[str, Any]:
