@@ -1,4 +1,4 @@
-"""A foreign source: no file of this user is read because the source names or links to it (row 3)."""
+"""A foreign source: no file of this user is read because it names or links to it (row 3)."""
 
 from __future__ import annotations
 

@@ -35,6 +35,8 @@ HOSTILE = {
     "brackets": "x: " + "[" * 100_000,
     "braces": "x: " + "{a: " * 100_000,
     "nested merges": f"m0: &m0 {{a: 1}}\n{MERGES}\n",
+    # Without any value that counts: the old code built each of the 9^39 of them.
+    "nested merges of nothing": f"m0: &m0 {{}}\n{MERGES}\n",
     "merged into itself": "x: &x\n  <<: *x\n",
     "merged into each other": "x: &x\n  y: &y\n    <<: *x\n  <<: *y\n",
     "contains itself": "x: &x [*x]\n",
@@ -86,13 +88,29 @@ def test_hostile_inventories(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout
 
 
+PROXMOX = "proxmox_api_url: https://pve.example:8006\nproxmox_node: pve\n"
+
+
+@pytest.mark.parametrize("text", ["a\\0b", "\\e[31mb", "a\\u009bb", "a\\u202eb"])
+@pytest.mark.parametrize("key", ["proxmox_iso_storage", "proxmox_pool", "repository_branch"])
+def test_control_characters_in_a_valid_inventory(tmp_path: Path, key: str, text: str) -> None:
+    """NUL and ESC passed: everything else of this inventory is right."""
+    (tmp_path / "nodes.yaml").write_text(NODES)
+    problems = []
+    for value in ("ordinary", text):
+        (tmp_path / "cluster.yaml").write_text(f'{CLUSTER}{PROXMOX}{key}: "{value}"\n')
+        problems.append(" ".join(map(str, load(tmp_path).problems)))
+    assert "control character" not in problems[0]
+    assert "control character" in problems[1]
+    assert load(tmp_path).cluster is None
+
+
 @pytest.mark.parametrize("key", ["proxmox_iso_storage", "proxmox_disk_storage"])
 def test_a_storage_whose_second_line_is_a_command(
     tmp_path: Path, key: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`host prepare --print` is copied into a shell of root."""
-    proxmox = "proxmox_api_url: https://pve.example:8006\nproxmox_node: pve\n"
-    (tmp_path / "cluster.yaml").write_text(f'{CLUSTER}{proxmox}{key}: "local\\nreboot now #"\n')
+    (tmp_path / "cluster.yaml").write_text(f'{CLUSTER}{PROXMOX}{key}: "local\\nreboot now #"\n')
     (tmp_path / "nodes.yaml").write_text(NODES)
     assert load(tmp_path).cluster is None
     assert run(["host", "prepare", "--print", "-C", str(tmp_path)]) == 3
