@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.oracle.asking import Oracle
 
-pytest_plugins = ["tests.balance", "tests.examples"]
+pytest_plugins = ["tests.choosing.balance", "tests.choosing.sampling", "tests.examples"]
 SEED = "SEED"
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("talops", deadline=None)

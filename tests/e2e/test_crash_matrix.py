@@ -61,6 +61,7 @@ async def ready_site(make_lab: MakeLab) -> AsyncIterator[Any]:
         yield lab
 
 
+@pytest.mark.sampled("whole lives")
 async def test_killed_in_every_stage_in_turn(make_lab: MakeLab, tool: Tool) -> None:
     """One bring-up, killed once in each of its stages; the next run goes on, and nothing leaks."""
     async with ready_site(make_lab) as lab:

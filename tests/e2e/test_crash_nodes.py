@@ -45,6 +45,7 @@ REPLACEMENT = (
 )
 
 
+@pytest.mark.sampled("nodes of a running cluster")
 async def test_killed_while_a_node_leaves(make_lab: MakeLab) -> None:
     """At each of these moments in turn; the last run finishes what the first one began."""
     spec = LabSpec(timing=0.0, workloads=True)

@@ -73,6 +73,7 @@ async def settled(lab: Lab) -> str:
     return members
 
 
+@pytest.mark.sampled("whole lives")
 @pytest.mark.parametrize(("talos", "discovery", "control_planes"), LIVES)
 async def test_life(talos: str, discovery: str, control_planes: int, make_lab: MakeLab) -> None:
     """Made, looked at, a worker lost and made again, and all of it gone in the end."""

@@ -34,6 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 MakeLab = Callable[..., contextlib.AbstractAsyncContextManager[Any]]
 
 
+@pytest.mark.sampled("nodes of a running cluster")
 async def test_life_of_nodes(make_lab: MakeLab) -> None:
     """Resized, replaced, refused, removed: drained first, etcd keeps its majority, none remains."""
     spec = LabSpec(timing=0.0, workloads=True)
@@ -128,6 +129,7 @@ async def _leaves(lab: Lab, name: str) -> None:
     assert "nothing to change" in again.everything
 
 
+@pytest.mark.sampled("nodes of a running cluster")
 async def test_nodes_that_resist(make_lab: MakeLab) -> None:
     """A budget that forbids every eviction, a control plane and a worker without a machine."""
     spec = LabSpec(timing=0.0, workloads=True)

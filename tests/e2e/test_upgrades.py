@@ -59,6 +59,7 @@ def _nodes(lab: Lab) -> Any:
     return lab.world.talos.host.fabric.nodes()
 
 
+@pytest.mark.sampled("upgrades of Talos")
 async def test_a_new_version(make_lab: MakeLab) -> None:
     """One that does not exist changes nothing; one that does is rolled; the VMs are not touched."""
     async with make_lab(control_planes=1, workers=1, sealed=True) as lab:

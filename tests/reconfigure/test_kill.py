@@ -45,6 +45,7 @@ async def killed_when(cluster: Changing, condition: Callable[[], Awaitable[bool]
     assert process.returncode == -signal.SIGKILL, said
 
 
+@pytest.mark.sampled("changed configs")
 async def test_the_next_run_goes_on(changing: Start) -> None:
     """A pending trial is confirmed, or its end awaited; a drained node is returned or rebooted."""
     async with changing("cp-1", "w-1", "w-2") as cluster:

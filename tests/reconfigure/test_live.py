@@ -35,6 +35,7 @@ LABEL = "{machine: {nodeLabels: {zone: b}}}"
 ENV = "{machine: {env: {GRPC_TRACE: all}}}"
 
 
+@pytest.mark.sampled("changed configs")
 async def test_a_cluster_of_five(changing: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole cluster stays as it is by a bad change; a good one reaches every node, in order."""
     async with changing(*NAMES) as cluster:
@@ -132,6 +133,7 @@ async def _a_reboot_drains_workers_one_by_one(cluster: Changing) -> None:
     assert not any(mark_of(node) or node["spec"].get("unschedulable") for node in nodes.values())
 
 
+@pytest.mark.sampled("changed configs")
 async def test_a_reboot_that_could_cut_off(changing: Start) -> None:
     """Talos 1.13 tries only what it changes live: that part is proven, taken back, then booted."""
     async with changing("cp-1", "w-1", "w-2") as cluster:

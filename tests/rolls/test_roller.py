@@ -63,6 +63,7 @@ class Watch:
         assert mark_of(seen)
 
 
+@pytest.mark.sampled("rolls")
 async def test_all_nodes_are_rolled_in_order(rolling: Start) -> None:
     """Control planes one by one, workers two at a time; all in a new boot and none cordoned."""
     async with rolling("cp-1", "cp-2", "cp-3", "w-1", "w-2") as cluster:
@@ -88,6 +89,7 @@ async def test_all_nodes_are_rolled_in_order(rolling: Start) -> None:
         ]
 
 
+@pytest.mark.sampled("rolls")
 async def test_one_node_and_what_was_left_behind(
     rolling: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,6 +271,7 @@ async def _refuses_to_drain(cluster: Rolling) -> None:
     assert not is_cordoned((await cluster.kube_nodes())["w-1"])
 
 
+@pytest.mark.sampled("rolls")
 async def test_a_pause_stops_a_roll_before_its_next_node(rolling: Start) -> None:
     """The node in progress is finished and returned; the next one is not touched."""
     async with rolling("cp-1", "w-1", "w-2") as cluster:

@@ -32,6 +32,7 @@ async def stored(cluster: Rotating, name: str) -> bytes:
     return found
 
 
+@pytest.mark.sampled("rotations")
 async def test_both_keys_are_replaced_without_an_outage(rotating: Start) -> None:
     """Secrets are encrypted with the new key and still read; old tokens are refused at the end."""
     async with rotating("cp-1", version="v1.14.1") as cluster:

@@ -21,6 +21,7 @@ SAMPLES = 2
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
+@pytest.mark.sampled("rotations")
 async def test_killed_and_continued(rotating: Start, rng: random.Random) -> None:
     """`kill -9` at events of the whole rotation, an `up` of someone else in between: it finishes,
     the old CAs are refused, and secrets and nodes agree.

@@ -45,6 +45,7 @@ class Joins:
         return {member.name for member in members if not member.learner}
 
 
+@pytest.mark.sampled("stages on nodes")
 async def test_two_new_control_planes(
     tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle
 ) -> None:

@@ -37,6 +37,7 @@ def planned(site: NodeSite) -> list[str]:
     return [f"{event.action} {event.target} ({event.detail})" for event in seen]
 
 
+@pytest.mark.sampled("stages on nodes")
 @pytest.mark.parametrize("version", ["v1.13.9", "v1.14.1"])
 async def test_reboots_where_the_change_needs_it(
     version: str, tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle
@@ -69,6 +70,7 @@ async def test_reboots_where_the_change_needs_it(
         assert planned(site) == []
 
 
+@pytest.mark.sampled("stages on nodes")
 async def test_a_run_that_ended_before_the_reboot(
     tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle
 ) -> None:
@@ -96,6 +98,7 @@ async def _store_only(site: NodeSite) -> None:
         await talos.machine.apply_configuration(text, mode=ApplyMode.STAGED)
 
 
+@pytest.mark.sampled("stages on nodes")
 async def test_a_new_kubernetes_version_is_no_change_of_configs(
     tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle
 ) -> None:

@@ -28,6 +28,7 @@ PLANES = ("cp-1", "cp-2", "cp-3")
 REINSTALLED = Admission(reinstall=frozenset(PLANES))
 
 
+@pytest.mark.sampled("stages on nodes")
 async def test_nothing_is_founded_twice(
     tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle
 ) -> None:

@@ -84,6 +84,7 @@ async def kill_and_repeat(site: NodeSite, kills: int, dice: random.Random, span:
     return done
 
 
+@pytest.mark.sampled("stages on nodes")
 async def test_killed_bring_up_founds_one_cluster(
     tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle, rng: random.Random
 ) -> None:
@@ -108,6 +109,7 @@ async def test_sixty_kills(
         assert await kill_and_repeat(site, KILLS // SHARDS, dice, span) == KILLS // SHARDS
 
 
+@pytest.mark.sampled("stages on nodes")
 async def test_two_at_once_in_one_directory(
     tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle
 ) -> None:
@@ -120,6 +122,7 @@ async def test_two_at_once_in_one_directory(
         await site.assert_one_cluster()
 
 
+@pytest.mark.sampled("stages on nodes")
 async def test_two_at_once_from_two_directories(
     tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle
 ) -> None:

@@ -85,6 +85,7 @@ def assert_helps(result: RunResult, trouble: Trouble) -> None:
     assert "talops " in result.error.hint or "kubectl " in result.error.hint
 
 
+@pytest.mark.sampled("stages on nodes")
 @pytest.mark.parametrize("name", TROUBLES)
 async def test_trouble_is_told_and_passes(
     name: str,

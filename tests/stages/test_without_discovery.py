@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 NODES = ("cp-1", "cp-2", "w-1")
 
 
+@pytest.mark.sampled("stages on nodes")
 @pytest.mark.timeout(300)
 async def test_up_and_verify(tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle) -> None:
     """The worker's API opens only behind etcd; verify passes and says once what it compared."""

@@ -79,6 +79,7 @@ async def soaking(
     assert reads.result() > 0
 
 
+@pytest.mark.sampled("histories of the state server")
 @kills
 async def test_a_killed_server(tmp_path: Path, rng: random.Random, kills: int) -> None:
     """Kill -9 at any moment of writes from 10 KB to 10 MB loses nothing that was acknowledged."""
@@ -92,6 +93,7 @@ async def test_a_killed_server(tmp_path: Path, rng: random.Random, kills: int) -
         await asyncio.to_thread(server.stop)
 
 
+@pytest.mark.sampled("histories of the state server")
 @kills
 async def test_a_killed_replica(
     postgres_server: PostgresServer, rng: random.Random, kills: int
@@ -108,6 +110,7 @@ async def test_a_killed_replica(
             await asyncio.to_thread(server.stop)
 
 
+@pytest.mark.sampled("histories of the state server")
 @kills
 async def test_a_crashed_database(rng: random.Random, kills: int) -> None:
     """PostgreSQL itself stops without warning and recovers; the servers stay."""

@@ -117,6 +117,7 @@ class Client:
         return first
 
 
+@pytest.mark.sampled("histories of the state server")
 @operations
 async def test_no_lost_update_and_no_two_holders(
     postgres_server: PostgresServer, rng: random.Random, operations: int
@@ -141,6 +142,7 @@ async def test_no_lost_update_and_no_two_holders(
     assert not history.holders
 
 
+@pytest.mark.sampled("histories of the state server")
 @pytest.mark.slow
 @pytest.mark.parametrize("store_address", ["sqlite", "s3"], indirect=True)
 async def test_the_same_on_one_server(store_address: StoreAddress, rng: random.Random) -> None:

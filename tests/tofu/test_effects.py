@@ -120,6 +120,7 @@ async def judged(tofu: Tofu, attached: Mapping[int, frozenset[str]]) -> dict[str
     return effects(judge(plan, attached))
 
 
+@pytest.mark.sampled("layers in the lab")
 async def test_the_judge_says_what_the_provider_does(tmp_path: Path, programs: Programs) -> None:
     """Every row in one plan: restarted are those VMs, and only those, that it said would be."""
     directory = tmp_path / "tf"
@@ -156,6 +157,7 @@ GROWN = ("size         = 2", "size         = 3")
 IN_FRONT = ("  disk {\n", f"{SECOND_DISK}  disk {{\n")
 
 
+@pytest.mark.sampled("layers in the lab")
 async def test_the_disks_that_the_provider_takes_away(tmp_path: Path, programs: Programs) -> None:
     """Why the judge is as strict as it is: none of these says so in the plan that people read."""
     directory = tmp_path / "tf"

@@ -81,6 +81,7 @@ GROUPS = 5
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
+@pytest.mark.sampled("faults of Proxmox")
 async def test_faults_while_vms_are_made(
     group: int, programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +142,7 @@ CHANGING: dict[str, Row] = {
 }
 
 
+@pytest.mark.sampled("faults of Proxmox")
 async def test_faults_while_a_vm_is_changed(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
+@pytest.mark.sampled("lives of goldens")
 @pytest.mark.parametrize("name", WITH_VMS)
 async def test_life(
     name: str, programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

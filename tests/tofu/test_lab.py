@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 VICTIMS = ("talops", "tofu", "provider")
 
 
+@pytest.mark.sampled("layers in the lab")
 def test_life(make_site: Callable[..., LabSite]) -> None:
     """plan, apply with a fault that passes, empty plan, no-op apply, destroy: nothing is left."""
     site = make_site(1, 1)
@@ -42,6 +43,7 @@ def test_life(make_site: Callable[..., LabSite]) -> None:
     assert site.vms() == {}
 
 
+@pytest.mark.sampled("layers in the lab")
 def test_changes_of_running_vms(make_site: Callable[..., LabSite]) -> None:
     """Restarts go one control plane at a time; a foreign disk stops a disk change; drift is
     repaired.
@@ -80,6 +82,7 @@ def _drift_is_repaired(site: LabSite) -> None:
     assert "controlplane" in site.proxmox("GET", f"{base}/config")["tags"]
 
 
+@pytest.mark.sampled("layers in the lab")
 def test_killed_sample(make_site: Callable[..., LabSite], rng: random.Random) -> None:
     """Kill -9 of talops, of OpenTofu or of the provider: the next run converges."""
     site = make_site(1, 1, "--pace", "0.2", own_provider=True)

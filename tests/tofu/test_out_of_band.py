@@ -109,6 +109,7 @@ NODES = (NodeSpec(name="pve1", cores=256, memory_gib=512), NodeSpec(name="pve2")
 SPEC = LabSpec(proxmox=(HypervisorSpec(name="pve", nodes=NODES),))
 
 
+@pytest.mark.sampled("layers in the lab")
 async def test_every_change_is_seen_and_repaired(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 UNLOCK = re.compile(r"talops (infra force-unlock --layer \S+ \S+)")
 
 
+@pytest.mark.sampled("layers in the lab")
 def test_lock_of_a_killed_tofu(make_site: Callable[..., LabSite], tmp_path: Path) -> None:
     """The next run does not take the lock automatically; the command that it names frees it."""
     site = make_site(1, 1, "--pace", "0.2", own_provider=True)

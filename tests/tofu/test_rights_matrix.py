@@ -26,6 +26,7 @@ MATRIX = [(kind, *grant) for kind in KINDS for grant in KINDS[kind].grants()]
 SAMPLE = 2
 
 
+@pytest.mark.sampled("rights")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_prepared_token_lives_a_whole_life(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, programs: Programs
@@ -38,6 +39,7 @@ async def test_the_prepared_token_lives_a_whole_life(
         await KINDS[kind].live(life)
 
 
+@pytest.mark.sampled("rights")
 async def test_what_a_missing_right_left_half_made_is_repaired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, programs: Programs
 ) -> None:

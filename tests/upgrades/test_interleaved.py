@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
+@pytest.mark.sampled("upgrades of Talos")
 async def test_both_in_one_run(tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle) -> None:
     """Talos 1.12 by its older call, 1.13 by the newer one, then Kubernetes, which needs both."""
 

@@ -104,6 +104,7 @@ async def in_service(it: Upgrading) -> None:
     assert (await it.up()).status is RunStatus.UNCHANGED
 
 
+@pytest.mark.sampled("upgrades of Talos")
 async def test_killed_and_run_again(rolling: Start, rng: random.Random) -> None:
     """At two moments of one upgrade."""
     async with rolling("cp-1", "w-1") as cluster:

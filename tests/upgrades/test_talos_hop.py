@@ -36,6 +36,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 OLD, NEW = "v1.13.9", "v1.14.1"
 
 
+@pytest.mark.sampled("upgrades of Talos")
 async def test_every_fault_stops_and_the_next_run_goes_on(rolling: Start) -> None:
     """One cluster through all of them: no second node is touched after the first has failed."""
     async with rolling("cp-1", "w-1", "w-2") as cluster:

@@ -68,6 +68,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.sampled("upgrades of Talos")
 @pytest.mark.parametrize(("planes", "workers"), SIZES)
 async def test_workloads_are_not_disturbed(
     planes: int, workers: int, tmp_path: Path, tool: Callable[[str], Path], bundle: Bundle

@@ -69,7 +69,7 @@ async def test_old_until_the_new_one_works() -> None:
 async def test_nothing_to_replace() -> None:
     """A name that the file does not have is an error, not a new credential."""
     vault: Any = MemoryVault()
-    with pytest.raises(TalopsError, match="there is no"):
+    with pytest.raises(TalopsError, match="is not in the secrets"):
         await succeed(vault, NAME, lambda: Secret("x"), Server("x").prove)
     assert vault.plain() == {}
 

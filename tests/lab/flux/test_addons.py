@@ -37,6 +37,7 @@ KINDS = (
 SETTINGS = Ref("v1", "ConfigMap", "cilium-config", "kube-system")
 
 
+@pytest.mark.sampled("hand-over to Flux")
 async def test_every_addon_arrives_once(scene: Scene, tool: Callable[[str], Path]) -> None:
     """Charts with the user's values, namespaces, credentials; then nothing is left to do."""
     tool("helm")

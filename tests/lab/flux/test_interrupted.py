@@ -64,6 +64,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.sampled("hand-over to Flux")
 async def test_one_step_at_a_time(scene: Scene, temporary: Path) -> None:
     """Every step survives being the last one."""
     await scene.init_repository()
@@ -85,6 +86,7 @@ async def test_one_step_at_a_time(scene: Scene, temporary: Path) -> None:
     assert [stage.changes for stage in result.stages] == [()]
 
 
+@pytest.mark.sampled("hand-over to Flux")
 async def test_a_rotated_key_follows_into_the_cluster(scene: Scene) -> None:
     """Without a key of its own, the cluster gets the new one; the old opens nothing any more."""
     await scene.share_one_key()

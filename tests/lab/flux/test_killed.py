@@ -108,6 +108,7 @@ def assert_nothing_plain(place: CrashSite) -> None:
     assert [place.holders(secret) for secret in others] == [set()] * len(others)
 
 
+@pytest.mark.sampled("hand-over to Flux")
 @pytest.mark.parametrize(
     "every", [False, pytest.param(True, marks=pytest.mark.chaos)], ids=["sample", "everywhere"]
 )

@@ -34,6 +34,7 @@ async def refused(scene: Scene) -> TalopsError:
     return result.error
 
 
+@pytest.mark.sampled("hand-over to Flux")
 async def test_refusals_leave_the_cluster_alone(scene: Scene) -> None:
     """Git, branch, folder, checksum, key and size: each with its place and the next step."""
     url = scene.git.endpoints()["url"]

@@ -122,6 +122,7 @@ def told(scene: Scene, words: str) -> bool:
     return any(isinstance(event, Note) and words in event.message for event in scene.events)
 
 
+@pytest.mark.sampled("hand-over to Flux")
 async def test_an_old_repository_is_moved(scene: Scene) -> None:
     """Before: the key in the cluster opens everything. After: only kubernetes/, by trying it."""
     await old_cluster(scene)
@@ -144,6 +145,7 @@ async def test_an_old_repository_is_moved(scene: Scene) -> None:
         assert {stage.changes for stage in again.stages} == {()}
 
 
+@pytest.mark.sampled("hand-over to Flux")
 async def test_up_completes_what_split_began(scene: Scene) -> None:
     """A colleague runs `talops up` instead of the command again; a new file is included."""
     await old_cluster(scene)
@@ -158,6 +160,7 @@ async def test_up_completes_what_split_began(scene: Scene) -> None:
     assert [stage.changes for stage in again.stages] == [()]
 
 
+@pytest.mark.sampled("hand-over to Flux")
 async def test_both_identities_rotate(scene: Scene) -> None:
     """The cluster's own, in two runs with a push between; the operator's, without the cluster."""
     await scene.init_repository()
@@ -181,6 +184,7 @@ async def test_both_identities_rotate(scene: Scene) -> None:
     assert await opened(scene, before) == {"kubernetes"}
 
 
+@pytest.mark.sampled("hand-over to Flux")
 @pytest.mark.parametrize("rotating", [False, True], ids=["split", "rotate"])
 @pytest.mark.parametrize(
     "every", [False, pytest.param(True, marks=pytest.mark.chaos)], ids=["sample", "everywhere"]

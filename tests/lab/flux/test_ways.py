@@ -38,6 +38,7 @@ metadata:
 """
 
 
+@pytest.mark.sampled("hand-over to Flux")
 async def test_a_private_repository_with_flux_operator(scene: Scene) -> None:
     """The token reaches Flux as a Secret, and the operator makes Flux from a FluxInstance."""
     private = scene.git.endpoints()["private_url"]
@@ -63,6 +64,7 @@ async def test_a_private_repository_with_flux_operator(scene: Scene) -> None:
     assert [stage.changes for stage in again.stages] == [()]
 
 
+@pytest.mark.sampled("hand-over to Flux")
 async def test_flux_follows_a_branch_that_moved(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +112,7 @@ async def test_pin_prints_what_an_inventory_needs(
     assert found == {name: mirror[name] for name in ("flux", "cilium")}
 
 
+@pytest.mark.sampled("hand-over to Flux")
 async def test_a_deploy_key_is_made_and_then_allowed(scene: Scene) -> None:
     """The first run makes it and stops; once allowed, talops and Flux both read by it, over ssh."""
     hosts = "127.0.0.1 " + GITHUB_HOSTS.split(" ", 1)[1]

@@ -49,6 +49,7 @@ async def assert_nothing_left(pve: Pve) -> None:
     assert hypervisor.pools.keys() == hypervisor.mappings.keys() == hypervisor.acl.keys() == []
 
 
+@pytest.mark.sampled("provider in the lab")
 @pytest.mark.parametrize("module", ONE_HOST)
 async def test_whole_life(module: str, tmp_path: Path, programs: Programs) -> None:
     """Apply, empty plan, update, empty plan, destroy: and nothing is left."""
@@ -61,6 +62,7 @@ async def test_whole_life(module: str, tmp_path: Path, programs: Programs) -> No
         await assert_nothing_left(pve)
 
 
+@pytest.mark.sampled("provider in the lab")
 async def test_clones_and_migrations_between_nodes(tmp_path: Path, programs: Programs) -> None:
     """Clones reach the other node over shared and local storages, and come back online."""
     async with running(tmp_path / "lab", CLUSTER) as pve:
@@ -74,6 +76,7 @@ async def test_clones_and_migrations_between_nodes(tmp_path: Path, programs: Pro
         await assert_nothing_left(pve)
 
 
+@pytest.mark.sampled("provider in the lab")
 async def test_terraform_agrees(tmp_path: Path, programs: Programs) -> None:
     """Terraform, where it is installed, sees what tofu sees."""
     terraform = shutil.which("terraform")
@@ -88,6 +91,7 @@ async def test_terraform_agrees(tmp_path: Path, programs: Programs) -> None:
         await assert_nothing_left(pve)
 
 
+@pytest.mark.sampled("provider in the lab")
 async def test_import(tmp_path: Path, programs: Programs) -> None:
     """A VM that is removed from the state and imported again needs no change."""
     async with running(tmp_path / "lab") as pve:
@@ -158,6 +162,7 @@ OUT_OF_BAND: dict[str, tuple[Callable[[Config], Config], dict[str, str]]] = {
 }
 
 
+@pytest.mark.sampled("provider in the lab")
 async def test_out_of_band_changes(tmp_path: Path, programs: Programs) -> None:
     """Every change behind tofu's back shows in the next plan as it would on a real host."""
     async with running(tmp_path / "lab") as pve:
@@ -180,6 +185,7 @@ async def planned_changes(pve: Pve, tofu: Tofu) -> None:
     assert "cannot unmarshal" in (await tofu.changes())["error"]
 
 
+@pytest.mark.sampled("provider in the lab")
 async def test_out_of_band_power_and_place(tmp_path: Path, programs: Programs) -> None:
     """A VM that was stopped is started, one that was deleted is created again."""
     async with running(tmp_path / "lab") as pve:

@@ -48,6 +48,7 @@ async def clean(pve: Pve, tofu: Tofu) -> None:
     assert hypervisor.vms.keys() == hypervisor.storages.volumes.keys() == []
 
 
+@pytest.mark.sampled("provider in the lab")
 async def test_least_privileges(tmp_path: Path, programs: Programs) -> None:
     """These are enough for a whole life, and each one is needed."""
     async with running(tmp_path / "lab") as pve:
@@ -82,6 +83,7 @@ async def test_each_privilege_is_needed(
         assert privilege in output or "403" in output
 
 
+@pytest.mark.sampled("provider in the lab")
 async def test_password_login(tmp_path: Path, programs: Programs) -> None:
     """A ticket and its CSRF token do what an API token does."""
     async with running(tmp_path / "lab") as pve:
@@ -115,6 +117,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled("provider in the lab")
 @pytest.mark.parametrize("name", FAULTS)
 async def test_faults_leave_something_to_converge(
     tmp_path: Path, programs: Programs, name: str

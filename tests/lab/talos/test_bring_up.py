@@ -50,6 +50,7 @@ async def nodes(config: dict[str, Any]) -> dict[str, Any]:
     return {item["metadata"]["name"]: item for item in reply.json()["items"]}
 
 
+@pytest.mark.sampled("nodes of the lab")
 async def test_three_control_planes_and_two_workers(real_lab: Lab) -> None:
     """Real members, real API servers, every node Ready, Kubernetes behind the shared address."""
     lab, planes, workers = real_lab, ["cp-1", "cp-2", "cp-3"], ["w-1", "w-2"]

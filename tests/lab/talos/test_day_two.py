@@ -88,6 +88,7 @@ async def test_shutdown_tells_the_hypervisor(real_lab: Lab) -> None:
     assert not real_lab.node("cp-1").addresses
 
 
+@pytest.mark.sampled("nodes of the lab")
 async def test_two_members_refuse_the_old_upgrade(lean_lab: Lab) -> None:
     """Two members would lose quorum; the new dialect leaves that to the caller."""
     names = {"cp-1", "cp-2"}
@@ -100,6 +101,7 @@ async def test_two_members_refuse_the_old_upgrade(lean_lab: Lab) -> None:
         await lean_lab.api("cp-1").Upgrade(UpgradeRequest(image=INSTALLER))
 
 
+@pytest.mark.sampled("nodes of the lab")
 async def test_three_members_come_and_go(lean_lab: Lab) -> None:
     """One cluster through a lost network, lost power, a reset, and a machine that never returns."""
     lab, names = lean_lab, ["cp-1", "cp-2", "cp-3"]
@@ -211,6 +213,7 @@ async def _one_is_gone_for_good(lab: Lab) -> None:
     assert refused.value.status is Status.NOT_FOUND
 
 
+@pytest.mark.sampled("nodes of the lab")
 async def test_one_control_plane_day_by_day(real_lab: Lab) -> None:
     """One cluster through new labels, a lost worker, a node that is not ready, and two upgrades."""
     await real_lab.cluster("cp-1", "w-1")
@@ -314,6 +317,7 @@ async def _both_dialects_of_upgrade(lab: Lab) -> None:
     assert await members(lab, "cp-1") == {"cp-1"}
 
 
+@pytest.mark.sampled("nodes of the lab")
 async def test_last_member_and_its_snapshot(real_lab: Lab) -> None:
     """The last member cannot leave gracefully; wiped, it comes back from a snapshot."""
     await real_lab.cluster("cp-1")

@@ -149,6 +149,7 @@ async def test_events_and_watch(lab: Lab) -> None:
         await wait_for("new boot id", changed, timeout=60, interval=0.05)
 
 
+@pytest.mark.sampled("nodes of the lab")
 @pytest.mark.slow
 async def test_whole_cluster(lean_lab: Lab, tmp_path: Path) -> None:
     """From maintenance to etcd, kubeconfig, snapshot and an upgrade, with this client alone."""
@@ -194,6 +195,7 @@ async def test_whole_cluster(lean_lab: Lab, tmp_path: Path) -> None:
         talos.close()
 
 
+@pytest.mark.sampled("nodes of the lab")
 @pytest.mark.slow
 async def test_older_node(real_lab: Lab) -> None:
     """Before 1.13 maintenance knows no version, and an upgrade is one call."""
@@ -221,6 +223,7 @@ async def test_older_node(real_lab: Lab) -> None:
         assert (await talos.version()).tag == "v1.12.6"
 
 
+@pytest.mark.sampled("nodes of the lab")
 @pytest.mark.slow
 async def test_etcd_from_a_snapshot(real_lab: Lab, tmp_path: Path) -> None:
     """A control plane that lost its data gets it back from a file: snapshot, wipe, recover."""

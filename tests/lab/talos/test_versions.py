@@ -63,6 +63,7 @@ async def patch(lab: Lab, name: str, change: Callable[[dict[str, Any]], None]) -
     await lab.api(name).ApplyConfiguration(request)
 
 
+@pytest.mark.sampled("nodes of the lab")
 async def test_versions_follow_the_config(real_lab: Lab) -> None:
     """The API server, another static pod, then the kubelet; nothing reboots."""
     lab = real_lab

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.sampled("nodes of the lab")
 async def test_pods_day_by_day(workload_lab: Lab) -> None:
     """One cluster through evictions, a cordon, a Job, a reboot, and a node that never returns."""
     lab = workload_lab
@@ -61,6 +62,7 @@ async def test_pods_day_by_day(workload_lab: Lab) -> None:
     await _a_lost_node_is_evicted(lab, cluster)
 
 
+@pytest.mark.sampled("nodes of the lab")
 async def test_volumes_follow_their_pods(workload_lab: Lab) -> None:
     """Attached before the pod starts, detached after it ends, unless the driver is stuck.
 

@@ -63,6 +63,7 @@ async def survive(world: World, cases: Sequence[Case], patch: pytest.MonkeyPatch
     await world.cluster.lab.assert_one_cluster()
 
 
+@pytest.mark.sampled("rolls")
 async def test_some_faults(
     tmp_path: Path,
     tool: Callable[[str], Path],

@@ -51,6 +51,7 @@ OLD, NEW = "v1.35.4", "v1.36.1"
 THREE_AND_TWO = ("cp-1", "cp-2", "cp-3", "w-1", "w-2")
 
 
+@pytest.mark.sampled("upgrades of Kubernetes")
 async def test_stops_where_it_must_and_goes_on(
     upgrading: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -162,6 +163,7 @@ async def test_what_forbids_it(upgrading: Start) -> None:
         assert "set kubernetes_version: v1.35.4" in (await cluster.hop().problems("v1.34.0"))[0]
 
 
+@pytest.mark.sampled("upgrades of Kubernetes")
 async def test_the_stage_and_a_version_that_another_program_raised(upgrading: Start) -> None:
     """`up` raises it once; then neither the stage nor an ordinary config lowers it again."""
     async with upgrading("cp-1") as cluster:
@@ -182,6 +184,7 @@ async def test_the_stage_and_a_version_that_another_program_raised(upgrading: St
         assert cluster.kubelets() == {"cp-1": NEW}
 
 
+@pytest.mark.sampled("upgrades of Kubernetes")
 async def test_a_version_that_is_raised_after_the_plan(upgrading: Start) -> None:
     """A config that was planned before is applied with the versions that run by then."""
     async with upgrading("cp-1") as cluster:
@@ -210,6 +213,7 @@ async def _stage(cluster: Upgrading) -> list[str]:
     return [event.target for event in cluster.events if isinstance(event, PlannedChange)]
 
 
+@pytest.mark.sampled("upgrades of Kubernetes")
 @pytest.mark.parametrize(
     ("talos", "contract", "to"),
     [("v1.12.11", "v1.12", "v1.35.9"), ("v1.14.1", "v1.14", NEW)],
@@ -236,6 +240,7 @@ async def test_other_versions_of_talos(
         assert f"registry.k8s.io/kube-apiserver:{to}" in pulled
 
 
+@pytest.mark.sampled("upgrades of Kubernetes")
 async def test_a_trial_of_a_config_is_not_made_permanent(upgrading: Start) -> None:
     """Any other config would confirm it: the upgrade begins after it has ended."""
     async with upgrading("cp-1") as cluster:
@@ -260,6 +265,7 @@ async def test_a_trial_of_a_config_is_not_made_permanent(upgrading: Start) -> No
         assert cluster.kubelets() == {"cp-1": NEW}
 
 
+@pytest.mark.sampled("upgrades of Kubernetes")
 async def test_a_kubelet_that_does_not_come_back(upgrading: Start) -> None:
     """The next node keeps its version; once the first one is Ready, the same command goes on."""
     async with upgrading("cp-1", "w-1", "w-2") as cluster:

@@ -66,6 +66,7 @@ async def killed_and_repeated(cluster: Upgrading, kills: Iterable[int]) -> None:
     assert cluster.applied() == before + len(planes) * 5 + workers, "nothing was applied twice"
 
 
+@pytest.mark.sampled("upgrades of Kubernetes")
 async def test_killed_and_run_again(upgrading: Start, rng: random.Random) -> None:
     """At two moments of one upgrade; the mark of the first run leads the others to the end."""
     async with upgrading("cp-1", "w-1") as cluster:

@@ -7,9 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.balance import FILE, arrange, name_of, stretches
+from tests.choosing.balance import FILE, arrange, name_of, stretches
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_long_tests_begin_first_on_every_worker() -> None:
