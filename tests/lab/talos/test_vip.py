@@ -22,3 +22,23 @@ async def test_two_that_settle_it_at_once_agree() -> None:
     finally:
         await shared.close()
         claim.close()
+
+
+async def test_a_move_that_is_cut_off_leaves_no_listener() -> None:
+    """A node loses its power while it takes the address: another one can take all of it."""
+    network, claim = claim_network()
+    shared = SharedAddress(f"{network}.250")
+    try:
+        for turns in range(12):
+            cut = asyncio.create_task(shared.settle([f"{network}.1"]))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            cut.cancel()
+            await asyncio.gather(cut, return_exceptions=True)
+            await shared.settle([f"{network}.2"])
+            for port in (6443, 50000):
+                _, writer = await asyncio.open_connection(shared.address, port)
+                writer.close()
+    finally:
+        await shared.close()
+        claim.close()

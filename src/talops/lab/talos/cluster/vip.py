@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,9 +32,17 @@ class SharedAddress:
                 return
             await self.close()
             if able:
-                self.holder = able[0]
-                for port in _PORTS:
-                    self._servers.append(await self._listen(port))
+                await self._take(able[0])
+
+    async def _take(self, holder: str) -> None:
+        """All of its ports or none, also if the node that settles it loses its power meanwhile."""
+        self.holder = holder
+        try:
+            for port in _PORTS:
+                await self._listen(port)
+        except BaseException:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         """Connections end with the move, as on a real network."""
@@ -46,7 +55,7 @@ class SharedAddress:
         await asyncio.gather(*self._open, return_exceptions=True)
         await asyncio.sleep(0)  # one turn, in which aborted sockets are closed
 
-    async def _listen(self, port: int) -> asyncio.Server:
+    async def _listen(self, port: int) -> None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
             assert task is not None
@@ -58,7 +67,11 @@ class SharedAddress:
             finally:
                 self._open.discard(task)
 
-        return await asyncio.start_server(serve, self.address, port, limit=_CHUNK)
+        listener = socket.create_server((self.address, port))
+        # With a socket of its own and without serving, it does not wait, so none is left behind.
+        server = await asyncio.start_server(serve, sock=listener, limit=_CHUNK, start_serving=False)
+        self._servers.append(server)
+        await server.start_serving()
 
     async def _forward(
         self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
