@@ -67,8 +67,8 @@ async def test_the_page_tells_the_run(tmp_path: Path, fails: bool) -> None:
     assert "<b>" not in page
     assert "hunter2" not in page
     assert ("refused &lt;i&gt;" in page) == fails
-    assert ('class="bad">failed' in page) == fails
-    assert "margin-left: " in page, "a bar on the axis of the run"
+    assert bool(re.search(r'class="bad"><span class="mark"[^>]*>✗</span> failed', page)) == fails
+    assert '<rect x="' in page, "a bar on the axis of the run"
     assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", page)
 
 
@@ -85,10 +85,11 @@ async def test_a_stage_that_was_not_reached_is_not_a_success(tmp_path: Path) -> 
         view=lambda _: None,
     )
     (run,) = list_runs(tmp_path / ".talops")
-    (row,) = re.findall(r"<td>verify</td>.*?</tr>", report_html(run), flags=re.DOTALL)
-    assert '<td class="soft">not reached' in row
+    row_of_verify = r'<div class="row"><span class="name">verify<.*?</div>'
+    (row,) = re.findall(row_of_verify, report_html(run), flags=re.DOTALL)
+    assert re.search(r'class="soft"><span class="mark"[^>]*>·</span> not reached', row)
     assert "good" not in row
-    assert 'class="bar"' not in row
+    assert "<rect" not in row
 
 
 async def test_a_killed_run_has_a_page_too(tmp_path: Path) -> None:

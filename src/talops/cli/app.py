@@ -54,6 +54,7 @@ COMMANDS: dict[str, str] = {
     "drift": "talops.cli.look.drift",
     "versions": "talops.cli.look.versions",
     "analyze": "talops.cli.look.analyze",
+    "web": "talops.cli.look.web",
     "runs": "talops.cli.look.runs",
     "support": "talops.cli.look.support",
     "certificates": "talops.cli.access.certificates",
@@ -144,7 +145,7 @@ def _run(argv: list[str]) -> int:
         print_error(error)
         return error.exit_code
     except ModuleNotFoundError as error:
-        if (known := missing_extra(error)) is None:
+        if (known := missing_extra(error, _needed(argv))) is None:
             raise
         print_error(known)
         return known.exit_code

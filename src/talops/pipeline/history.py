@@ -89,7 +89,7 @@ def read_events(run: PastRun) -> Iterator[tuple[str, Event]]:
                 data = json.loads(line)
             except ValueError:
                 continue
-            event = from_json(data)
+            event = from_json(data) if isinstance(data, dict) else None
             if event:
                 yield str(data.get("time", "")), event
 

@@ -39,6 +39,7 @@ class Storage:
     active: bool
     shared: bool
     free: int
+    total: int = 0  # 0: Proxmox does not report it
 
 
 @dataclass(frozen=True)

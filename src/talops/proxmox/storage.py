@@ -28,6 +28,7 @@ def _storage(host: str, row: dict[str, Any]) -> Storage:
         active=bool(row.get("active")) and bool(row.get("enabled", 1)),
         shared=bool(row.get("shared")),
         free=int(row.get("avail", 0)),
+        total=int(row.get("total", 0)),
     )
 
 

@@ -56,7 +56,11 @@ def spans(events: Sequence[tuple[str, Event]]) -> dict[str, Span]:
 def marks(events: Sequence[tuple[str, Event]]) -> list[Mark]:
     """The axis: round times, few enough that their labels do not overlap."""
     times = [_seconds(stamp) for stamp, _ in events if stamp]
-    whole = times[-1] - times[0] if times else 0.0
+    return axis(times[-1] - times[0] if times else 0.0)
+
+
+def axis(whole: float) -> list[Mark]:
+    """Of a run of so many seconds."""
     step = next((step for step in STEPS if whole / step < MOST_MARKS), STEPS[-1])
     if whole < step:
         return []

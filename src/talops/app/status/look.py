@@ -39,6 +39,16 @@ DIFFERS = {"unchanged": False, "done": False, "differences": True, "declined": T
 
 async def look(site: Site, now: datetime | None = None) -> Status:
     at = now or datetime.now(UTC)
+    return judge(site.cluster.name, wanted_of(site), await see(site, at), at)
+
+
+def wanted_of(site: ClosedSite) -> dict[str, str]:
+    """The versions of the inventory."""
+    return {"talos": site.cluster.talos_version, "kubernetes": site.cluster.kubernetes_version}
+
+
+async def see(site: Site, at: datetime) -> Seen:
+    """All that `judge` needs, with every finding of every check."""
     cluster = Connections(site, site.secrets)
     async with cluster.one_look():
         checks, talos, kubernetes, expiring, pause, saved = await asyncio.gather(
@@ -51,13 +61,9 @@ async def look(site: Site, now: datetime | None = None) -> Status:
         )
         nodes, why = kubernetes
         running = versions_of((n, _kubelet(node)) for n, node in (nodes or {}).items())
-        wanted = {
-            "talos": site.cluster.talos_version,
-            "kubernetes": site.cluster.kubernetes_version,
-        }
-        differ = {*talos.values(), *running.values()} - {*wanted.values()}
+        differ = {*talos.values(), *running.values()} - {*wanted_of(site).values()}
         left = await left_to_tuppr(cluster) if differ else frozenset[str]()
-    seen = Seen(
+    return Seen(
         masked(checks, site.redact),
         talos,
         running,
@@ -73,7 +79,6 @@ async def look(site: Site, now: datetime | None = None) -> Status:
         left=left,
         unread={"kubernetes": why} if why else {},
     )
-    return judge(site.cluster.name, wanted, seen, at)
 
 
 async def _talos(cluster: Connections) -> dict[str, str]:

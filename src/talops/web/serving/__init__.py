@@ -1,0 +1,3 @@
+"""The HTTP side: routes, security, streams and the server itself."""
+
+from __future__ import annotations
