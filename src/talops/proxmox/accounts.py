@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from talops.proxmox.client import Client
     from talops.proxmox.rights import Grant
+
+_YEAR_10000 = 253402300800
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,14 @@ async def tokens(client: Client, user: str) -> dict[str, bool]:
     """The user's tokens, and whether each has separate privileges only."""
     rows = await client.get(f"access/users/{quote(user, safe='@')}/token")
     return {row["tokenid"]: bool(row.get("privsep", 1)) for row in rows}
+
+
+async def token_end(client: Client, user: str, name: str) -> datetime | None:
+    """None: it never ends."""
+    path = f"access/users/{quote(user, safe='@')}/token/{quote(name)}"
+    end = int((await client.get(path) or {}).get("expire") or 0)
+    # Proxmox stores any number; Python knows no later year.
+    return datetime.fromtimestamp(end, UTC) if 0 < end < _YEAR_10000 else None
 
 
 async def add_token(client: Client, user: str, name: str, comment: str) -> Secret:

@@ -35,13 +35,26 @@ class Certificate:
 async def look(access: Access) -> Certificate:
     """Opens two connections: one to read the certificate, one to check that it is trusted."""
     host, port = _place(access.endpoint)
-    certificate = x509.load_der_x509_certificate(await _shown(host, port))
+    shown = await _shown(host, port)
+    problem = await _problem(host, port, access.ca_file)
+    try:
+        return _read(shown, problem)
+    except (ValueError, x509.InvalidVersion, x509.DuplicateExtension) as error:
+        raise TalopsError(
+            "the server shows a damaged certificate",
+            where=f"{host}:{port}",
+            hint="check which machine has this address; on Proxmox: pvecm updatecerts --force",
+        ) from error
+
+
+def _read(shown: bytes, problem: str | None) -> Certificate:
+    certificate = x509.load_der_x509_certificate(shown)
     return Certificate(
         subject=certificate.subject.rfc4514_string(),
         issuer=certificate.issuer.rfc4514_string(),
         names=_names(certificate),
         expires=certificate.not_valid_after_utc,
-        problem=await _problem(host, port, access.ca_file),
+        problem=problem,
     )
 
 

@@ -42,6 +42,7 @@ READS: dict[str, Shape] = {
     "cluster/mapping/pci": [{"id": str, "map?": [str]}],
     "access/roles": [{"roleid": str, "privs?": TEXT}],
     "access/users/*/token": [{"tokenid": str, "privsep?": SCALAR}],
+    "access/users/*/token/*": {"expire?": NUMBER},
     "access/acl": [{"path": str, "roleid": str, "ugid": str, "propagate?": SCALAR}],
     "access/permissions": {ANY: {ANY: SCALAR}},
 }

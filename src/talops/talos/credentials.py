@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from talops.redaction import Secret
 
+# Errors that a certificate causes although OpenSSL has accepted it.
+UNREADABLE = (ValueError, x509.InvalidVersion, UnsupportedAlgorithm)
 # The name in the certificate of a node that waits for its first machine config.
 MAINTENANCE_NAME = "maintenance-service.talos.dev"
 
@@ -91,22 +93,28 @@ class Maintenance:
 
 
 def spki_fingerprint(certificate_der: bytes) -> str:
+    """Raises one of `UNREADABLE` for a certificate that only OpenSSL accepts."""
     key = x509.load_der_x509_certificate(certificate_der).public_key()
     spki = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64.b64encode(hashlib.sha256(spki).digest()).decode()
 
 
 def is_maintenance_certificate(certificate_der: bytes) -> bool:
-    certificate = x509.load_der_x509_certificate(certificate_der)
-    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    if any(name.value == MAINTENANCE_NAME for name in names):
-        return True
-    return certificate.subject == certificate.issuer
+    try:
+        certificate = x509.load_der_x509_certificate(certificate_der)
+        names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        own = certificate.subject == certificate.issuer
+    except UNREADABLE:
+        return False
+    return own or any(name.value == MAINTENANCE_NAME for name in names)
 
 
 def is_signed_by(certificate_der: bytes, authorities: str) -> bool:
     """Whether one of these CAs (PEM) signed the certificate."""
-    certificate = x509.load_der_x509_certificate(certificate_der)
+    try:
+        certificate = x509.load_der_x509_certificate(certificate_der)
+    except UNREADABLE:
+        return False
     for authority in x509.load_pem_x509_certificates(authorities.encode()) if authorities else ():
         with contextlib.suppress(ValueError, TypeError, InvalidSignature):
             certificate.verify_directly_issued_by(authority)

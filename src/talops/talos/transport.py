@@ -16,8 +16,8 @@ from grpclib.protocol import H2Protocol
 from multidict import MultiDict
 
 from talops.talos import tls
-from talops.talos.credentials import Credentials, Maintenance, spki_fingerprint
-from talops.talos.errors import ConfiguredError, FingerprintError, NodeDownError
+from talops.talos.credentials import UNREADABLE, Credentials, Maintenance, spki_fingerprint
+from talops.talos.errors import ConfiguredError, FingerprintError, NodeDownError, WrongCaError
 from talops.talos.messages import Call
 from talops.talos.wire.gathering import Gathering
 
@@ -138,7 +138,15 @@ class Link(Channel):
     def _check_pin(self, transport: asyncio.Transport) -> None:
         if not isinstance(self.access, Maintenance):
             return
-        shown = spki_fingerprint(transport.get_extra_info("ssl_object").getpeercert(True))
+        try:
+            shown = spki_fingerprint(transport.get_extra_info("ssl_object").getpeercert(True))
+        except UNREADABLE:
+            transport.abort()
+            raise WrongCaError(
+                "the server at this address shows a damaged certificate, as no node has it",
+                where=self.where,
+                hint="check which machine has this address",
+            ) from None
         self.fingerprint = shown
         pins = self.access.fingerprints
         if pins and shown not in pins:

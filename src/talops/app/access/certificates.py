@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cryptography import x509
-
 from talops.app.access.bundled import YOU, bundled
 from talops.app.access.model import Credential, Kind, in_order
-from talops.checks.after.wire import APID, ETCD, KUBERNETES, certificate
+from talops.checks.after.wire import APID, ETCD, KUBERNETES, expiry
 from talops.errors import TalopsError
 from talops.kube import kubeconfig_file
 from talops.machineconfig.places import TALOSCONFIG
@@ -100,8 +98,7 @@ async def _shown(name: str, host: str, port: int, renews: str, how: str) -> Cred
     where = f"{host}:{port}"
     notice = MONTH if renews == YOU else timedelta()
     try:
-        shown = await certificate(host, port)
-        at = x509.load_der_x509_certificate(shown).not_valid_after_utc
+        at = await expiry(host, port)
     except TalopsError as error:
         return Credential(name, Kind.SERVER, where, renews, how, unread=error.what)
     return Credential(name, Kind.SERVER, where, renews, how, at, notice)
@@ -127,11 +124,11 @@ async def _proxmox_token(site: Site) -> list[Credential]:
         end = await _token_end(site, user, name)
     except TalopsError as error:
         return [Credential("Proxmox token", Kind.TOKEN, _PLACE, YOU, how, unread=error.what)]
-    at = datetime.fromtimestamp(end, UTC) if end else None
-    return [Credential("Proxmox token", Kind.TOKEN, _PLACE, YOU, how, at, MONTH)]
+    return [Credential("Proxmox token", Kind.TOKEN, _PLACE, YOU, how, end, MONTH)]
 
 
-async def _token_end(site: Site, user: str, name: str) -> int:
+async def _token_end(site: Site, user: str, name: str) -> datetime | None:
+    from talops.proxmox import accounts
     from talops.proxmox.client import Client
     from talops.site.proxmox.access import access_of
 
@@ -139,5 +136,4 @@ async def _token_end(site: Site, user: str, name: str) -> int:
     if access is None:
         raise TalopsError("Proxmox credentials are not set", hint="talops host prepare")
     async with Client(access) as proxmox:
-        found = await proxmox.get(f"/access/users/{user}/token/{name}")
-    return int((found or {}).get("expire") or 0)
+        return await accounts.token_end(proxmox, user, name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cryptography import x509
 
-from talops.checks.after.wire import APID, KUBERNETES, certificate
+from talops.checks.after.wire import APID, KUBERNETES, expiry
 from talops.errors import TalopsError, UnreachableError
 from talops.kube import kubeconfig_file
 from talops.machineconfig.places import TALOSCONFIG
@@ -130,10 +130,9 @@ async def _served(site: Site) -> list[CertificateExpiry | Finding]:
 
 async def _shown(name: str, host: str, port: int) -> CertificateExpiry | Finding:
     try:
-        shown = await certificate(host, port)
+        at = await expiry(host, port)
     except UnreachableError as error:
         return unproven(f"cannot read the certificate of {name}: {error.what}", error.where)
-    at = x509.load_der_x509_certificate(shown).not_valid_after_utc
     return CertificateExpiry(name, at, timedelta(), f"talops talos services --nodes {host}")
 
 

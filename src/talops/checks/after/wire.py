@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from typing import TYPE_CHECKING
+
+from cryptography import x509
 
 from talops.errors import UnreachableError
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
 SECONDS = 10.0
 APID, KUBERNETES, ETCD = 50000, 6443, 2379
+
+
+async def expiry(host: str, port: int) -> datetime:
+    """When the certificate ends that this port presents."""
+    shown = await certificate(host, port)
+    try:
+        return x509.load_der_x509_certificate(shown).not_valid_after_utc
+    except (ValueError, x509.InvalidVersion):  # OpenSSL accepts more than this
+        raise UnreachableError(
+            "the server shows a damaged certificate", where=f"{host}:{port}"
+        ) from None
 
 
 async def certificate(host: str, port: int) -> bytes:
