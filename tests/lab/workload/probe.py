@@ -170,7 +170,8 @@ class Probe:
         for machine in self._machines():
             name = machine.machine.name
             known = self._boots.setdefault(name, machine.boot_id)
-            if machine.boot_id != known:
+            # A machine that was switched on a moment ago has no boot yet.
+            if machine.boot_id not in {known, ""}:
                 self._boots[name] = machine.boot_id
                 self.report.restarts[name] += 1
             if machine.status.stage is not Stage.RUNNING or not machine.reachable:
