@@ -90,7 +90,7 @@ class OnePlane:
     def __init__(self, pairs: dict[bytes, bytes]) -> None:
         self.kept = pairs
 
-    async def restore(self, snapshot: Path) -> None:
+    async def restore(self, snapshot: Path, *, skip_hash_check: bool) -> None:
         assert mode_of(snapshot) == 0o600
 
     async def pairs(self) -> AsyncIterator[tuple[bytes, bytes]]:

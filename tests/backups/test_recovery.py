@@ -11,6 +11,7 @@ from tests.lab.talos.harness import until
 from tests.lab.talos.site import QUICK, NodeSite
 
 from talops.app.backups import keeping
+from talops.backups.making import survivors
 from talops.inventory.load import load
 from talops.pipeline.runner import Options, run_stages
 from talops.pipeline.stage import Reporter
@@ -110,19 +111,38 @@ async def leaderless(lab: NodeSite, name: str) -> bool:
     return found.get("leader", "0") == "0"  # JSON of protobuf leaves 0 out
 
 
-async def test_lost_members(lab: NodeSite) -> None:
-    """One lost disk does not need a restore. Two do: the survivor is wiped, all three join what
-    the first one restored, with every object; again: nothing.
+async def left(lab: NodeSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a lost majority: a snapshot of the survivor, and the file of its database, as it is read
+    where etcd does not run; both with what no earlier backup has.
+    """
+    sent = await keeping.create(site_of(lab), print, without_majority=True)
+    look = survivors._look
+
+    async def not_running(talos: Any) -> Any:
+        found = await look(talos)
+        return found and (found[0], None)
+
+    monkeypatch.setattr(survivors, "_look", not_running)
+    copied = await keeping.create(site_of(lab), print, without_majority=True)
+    assert [made.snapshot.copied for made in (sent, copied)] == [False, True]
+    assert sent.kinds == copied.kinds
+    assert copied.kinds["examples"].count == OBJECTS + 1
+
+
+async def test_lost_members(lab: NodeSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One lost disk does not need a restore. Two do: what the survivor has is backed up, it is
+    wiped, all three join what the first one restored, with every object; again: nothing.
     """
     for number in range(OBJECTS):
         await client(lab, "cp-1").put(b"/registry/examples/default/n%d" % number, b"%d" % number)
     made = await keeping.create(site_of(lab), print)
     assert made.kinds["examples"].count == OBJECTS
-    await client(lab, "cp-1").put(b"/registry/examples/default/late", b"lost")
+    await client(lab, "cp-1").put(b"/registry/examples/default/late", b"not lost")
     await one_is_lost(lab)
     for name in ("cp-2", "cp-3"):
         await blank(lab, name)
     await until(lambda: leaderless(lab, "cp-1"))
+    await left(lab, monkeypatch)
     result = await recover(lab)
     assert result.exit_code == 0, [str(event) for event in lab.events[-5:]]
     changes = [change for stage in result.stages for change in stage.changes]
@@ -138,6 +158,7 @@ async def test_lost_members(lab: NodeSite) -> None:
     assert len(identities) == 1
     found = dict(await client(lab, "cp-3").page(b"/registry/examples/", 500))
     wanted = {b"/registry/examples/default/n%d" % n: b"%d" % n for n in range(OBJECTS)}
+    wanted[b"/registry/examples/default/late"] = b"not lost"
     assert {
         k: v for k, v in found.items() if k.startswith(b"/registry/examples/default/")
     } == wanted

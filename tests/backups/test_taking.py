@@ -17,7 +17,7 @@ from tests.backups.site import KEY, Lab, three_planes, write_site
 from tests.talos.conftest import data
 
 from talops.app.backups import keeping
-from talops.backups import taking
+from talops.backups.making import taking
 from talops.errors import TalopsError
 from talops.secrets.age import AgeKey, KeyRing
 from talops.secrets.age_stream import AgeReader

@@ -1,7 +1,9 @@
 """A backup of a large database: what encrypting, reading back and counting it costs.
 
-The database is that of a real etcd. The plain way is `age` alone, reading the same bytes from the
-same kind of pipe; talops also proves the snapshot and counts its objects, which `age` does not.
+The database is that of a real etcd. There are two plain ways to compare with: `etcdctl snapshot
+save` from that etcd and then `age`, while talops gets the snapshot from a Talos node over the Talos
+API; and `age` alone, both reading the same bytes from the same kind of pipe. talops also proves the
+snapshot and counts its objects, which neither does.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from tests.bench.bench_talos import helper
+from tests.bench.etcdctl import etcdctl
 from tests.bench.figure import Figure
 from tests.lab.talos.harness import claim_network
 
@@ -37,25 +42,43 @@ MEMORY = 150
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         folder = Path(name)
-        asyncio.run(_make(folder))
         key = AgeKey.generate()
+        plain = asyncio.run(_make(folder, key.recipient))
         size = (folder / "snapshot").stat().st_size / 1e6
         yield Figure("snapshot", size, "MB")
-        plain = _age(folder, key.recipient)
-        yield Figure("age alone", size / plain, "MB/s")
-        sealed, proven, memory, objects = _talops(folder, key)
-        yield Figure("talops encrypts and checks the digest", size / sealed, "MB/s")
-        yield Figure("the same, compared with age alone", plain / sealed, "", 0.8, at_least=True)
-        yield Figure(f"talops reads it back and counts {objects} objects", proven, "s")
-        yield Figure("memory of talops", memory, "MB", MEMORY)
+        yield Figure("etcdctl snapshot save, then age", size / plain, "MB/s")
+        with helper("tests.bench.snapshot_node", str(folder / "snapshot")) as node:
+            sent = _talops(folder, key, NODE=json.dumps(node))
+        yield Figure("talops, from a Talos node", size / sent.sealed, "MB/s")
+        yield Figure(
+            "the same, compared with etcdctl and age", plain / sent.sealed, "", 0.8, at_least=True
+        )
+        alone = _age(folder, key.recipient)
+        yield Figure("age alone", size / alone, "MB/s")
+        piped = _talops(folder, key)
+        yield Figure("talops encrypts and checks the digest", size / piped.sealed, "MB/s")
+        yield Figure(
+            "the same, compared with age alone", alone / piped.sealed, "", 0.8, at_least=True
+        )
+        counted = f"talops reads it back and counts {piped.objects} objects"
+        yield Figure(counted, piped.proven, "s")
+        yield Figure("memory of talops", max(sent.memory, piped.memory), "MB", MEMORY)
+
+
+@dataclass(frozen=True)
+class _Done:
+    sealed: float
+    proven: float
+    memory: float
+    objects: int
 
 
 async def _tool(name: str) -> Path:
     return (await Toolchain(os.environ, emit=lambda _: None).ensure(name)).path
 
 
-async def _make(folder: Path) -> None:
-    """A snapshot of an etcd that has so many megabytes."""
+async def _make(folder: Path, recipient: str) -> float:
+    """A snapshot of an etcd that has so many megabytes; how long etcdctl and age take for it."""
     network, holder = claim_network()
     settings = EtcdSettings(
         await _tool("etcd"), folder / "etcd", "cp-1", f"{network}.1", throwaway_authority()
@@ -67,13 +90,29 @@ async def _make(folder: Path) -> None:
         for first in range(0, MEGABYTES * 1_000_000 // VALUE, AT_ONCE):
             puts = [_put(number) for number in range(first, first + AT_ONCE)]
             await member.client._call("kv/txn", {"success": puts})
-        with (folder / "snapshot").open("wb") as file:
-            async for piece in member.client.snapshot():
-                file.write(piece)
+        return await _plainly(folder, settings, recipient)
     finally:
         await member.close()
         await member.stop()
         holder.close()
+
+
+async def _plainly(folder: Path, settings: EtcdSettings, recipient: str) -> float:
+    pki, snapshot = settings.directory / "pki", folder / "snapshot"
+    save: list[str | Path] = [
+        *(await etcdctl(), "--endpoints", f"https://{settings.address}:2379"),
+        *("--cacert", pki / "ca.crt", "--cert", pki / "server.crt", "--key", pki / "server.key"),
+        *("snapshot", "save", snapshot),
+    ]
+    seal: list[str | Path] = [
+        *(await _tool("age"), "-r", recipient, "-o", folder / "plain.age", snapshot)
+    ]
+    started = time.perf_counter()
+    for words in (save, seal):
+        await asyncio.to_thread(subprocess.run, words, check=True, capture_output=True)
+    took = time.perf_counter() - started
+    (folder / "plain.age").unlink()
+    return took
 
 
 def _put(number: int) -> dict[str, Any]:
@@ -99,19 +138,14 @@ def _age(folder: Path, recipient: str) -> float:
     return time.perf_counter() - started
 
 
-def _talops(folder: Path, key: AgeKey) -> tuple[float, float, float, int]:
+def _talops(folder: Path, key: AgeKey, **environment: str) -> _Done:
     """In a process of its own, whose memory is that of nothing else."""
+    target = folder / "talops"
     words: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "tests.bench.sealing",
-        folder / "talops",
-        key.recipient,
+        *(sys.executable, "-m", "tests.bench.sealing", target, key.recipient)
     ]
-    environment = {**os.environ, "KEY": key.identity.reveal()}
+    given = {**os.environ, "KEY": key.identity.reveal(), **environment}
     with _piped(folder) as plain:
-        done = subprocess.run(
-            words, stdin=plain, stdout=subprocess.PIPE, check=True, env=environment
-        )
-    found = json.loads(done.stdout)
-    return found["sealed"], found["proven"], found["memory"], found["objects"]
+        done = subprocess.run(words, stdin=plain, stdout=subprocess.PIPE, check=True, env=given)
+    target.unlink()
+    return _Done(**json.loads(done.stdout))

@@ -199,8 +199,9 @@ def from_backup(root: Path) -> Restore:
     """A recovery whose backup is found and proven."""
     stage = restore(root, RecoveryChoice(backup="latest"))
     said: dict[str, Any] = {
+        "source": "ha-cp-1",
         "created": datetime(2026, 11, 19, 20, 33, tzinfo=UTC),
-        "snapshot": SimpleNamespace(sha256="d1"),
+        "snapshot": SimpleNamespace(sha256="d1", copied=False, survivor=False),
     }
     made = Manifest.model_construct(**said)
     assert isinstance(stage._source, BackupSource)
@@ -243,6 +244,8 @@ def test_what_is_left_is_wiped_only_without_a_majority(
         "restore etcd on ha-cp-1 (from backup 20261119T203346Z-5f0c9f1d of 2026-11-19 20:33 UTC)"
     )
     assert all((c.impact is Impact.DESTROYS) == (c.action == "wipe") for c in found)
+    kept = [c.detail for c in found if c.action == "wipe"]
+    assert all("talops backup create --without-majority" in detail for detail in kept)
 
 
 @pytest.mark.parametrize(
@@ -259,6 +262,7 @@ def test_what_is_left_is_wiped_only_without_a_majority(
 def test_a_backup_of_a_newer_etcd(storage: str, talos: str, refused: bool) -> None:
     """Refused before anything is wiped for it, with the version that made it."""
     said: dict[str, Any] = {
+        "source": "ha-cp-1",
         "id": "x",
         "snapshot": SimpleNamespace(storage_version=storage),
         "versions": SimpleNamespace(talos="v1.14.1"),

@@ -25,7 +25,9 @@ class Kind(_Part):
 
 
 class Snapshot(_Part):
-    """The plain database, with the digest that etcd puts at its end."""
+    """The plain database, with the digest that etcd puts at its end. `survivor`: of a member that
+    was left of a lost majority; `copied`: its file, which has no digest.
+    """
 
     size: int
     sha256: str
@@ -33,6 +35,8 @@ class Snapshot(_Part):
     revisions: int
     keys: int
     storage_version: str
+    copied: bool = False
+    survivor: bool = False
 
 
 class Sealed(_Part):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
 
-    from talops.backups.manifest import Backup
+    from talops.backups.manifest import Backup, Manifest
     from talops.site.site import Site
 
 
@@ -47,7 +47,6 @@ class FileSource:
 
 class BackupSource:
     option = "--from-backup"
-    skip_hash_check = False
 
     def __init__(self, site: Site, wanted: str) -> None:
         self._site, self._wanted = site, wanted
@@ -68,15 +67,35 @@ class BackupSource:
     @property
     def name(self) -> str:
         """With its age: objects that are younger are lost."""
+        manifest = self._manifest
         assert self._backup
-        assert self._backup.manifest
-        return f"backup {self._backup.id} of {self._backup.manifest.created:%Y-%m-%d %H:%M} UTC"
+        source = f", the database file of {manifest.source}: etcd cannot check its digest"
+        return (
+            f"backup {self._backup.id} of {manifest.created:%Y-%m-%d %H:%M} UTC"
+            f"{source if manifest.snapshot.copied else ''}"
+        )
+
+    @property
+    def skip_hash_check(self) -> bool:
+        """The file of a member has no digest."""
+        return self._manifest.snapshot.copied
+
+    @property
+    def kept(self) -> str:
+        """Of a database that is removed for it: another one of the survivors may be newer."""
+        if self._manifest.snapshot.survivor:
+            return "the backup was taken from what is left"
+        return "to keep its database: talops backup create --without-majority"
 
     @property
     def digest(self) -> str:
+        return self._manifest.snapshot.sha256
+
+    @property
+    def _manifest(self) -> Manifest:
         assert self._backup
         assert self._backup.manifest
-        return self._backup.manifest.snapshot.sha256
+        return self._backup.manifest
 
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator[Iterable[bytes]]:

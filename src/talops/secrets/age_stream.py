@@ -39,15 +39,21 @@ class AgeWriter:
         self._number = 0
         write(seal(file_key, recipients) + nonce)
 
-    def add(self, piece: bytes) -> None:
-        self._held += piece
-        # The last chunk is marked, so a full one waits until it is known not to be the last.
-        if len(self._held) > CHUNK:
-            whole = (len(self._held) - 1) // CHUNK * CHUNK
-            with memoryview(self._held) as held:
-                for start in range(0, whole, CHUNK):
-                    self._seal(held[start : start + CHUNK], last=False)
-            del self._held[:whole]
+    def add(self, piece: bytes | memoryview) -> None:
+        """The last chunk is marked, so a full one waits until it is known not to be the last."""
+        with memoryview(piece) as view:
+            start = 0
+            if self._held:
+                start = min(CHUNK - len(self._held), len(view))
+                self._held += view[:start]
+                if start == len(view):
+                    return
+                self._seal(self._held, last=False)
+                self._held.clear()
+            end = start + (len(view) - start - 1) // CHUNK * CHUNK
+            for at in range(start, end, CHUNK):
+                self._seal(view[at : at + CHUNK], last=False)
+            self._held += view[max(end, start) :]
 
     def finish(self) -> None:
         self._seal(self._held, last=True)

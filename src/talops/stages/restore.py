@@ -90,7 +90,8 @@ class Restore(Bootstrap):
         left = [n for n in self._planes if facts.planes[n.name].has_data]
         require_unprotected(left, "wipe etcd on")
         lost = f"{', '.join(sorted(facts.lost))} lost their data"
-        detail = f"no majority without it: {lost}"
+        assert isinstance(self._source, BackupSource)
+        detail = f"no majority without it: {lost}; {self._source.kept}"
         return [LostData(WIPE, f"etcd data on {n.name}", detail, n.name) for n in left]
 
     async def apply(self, change: Change) -> None:

@@ -127,6 +127,25 @@ class Caller:
         except (*_LOW_LEVEL, *_UNREADABLE) as error:
             raise await self._translated(error) from error
 
+    async def patient(
+        self, stream: AsyncGenerator[R], what: str, patience: float | None
+    ) -> AsyncGenerator[R]:
+        """The items of a stream; a longer pause between two of them is an error."""
+        async with aclosing(stream) as items:
+            while True:
+                try:
+                    async with asyncio.timeout(patience):
+                        item = await anext(items)
+                except StopAsyncIteration:
+                    return
+                except TimeoutError as error:
+                    raise NoAnswerError(
+                        f"{what} did not continue within {patience:g} s",
+                        where=self.where,
+                        hint="the node may be overloaded or down",
+                    ) from error
+                yield item
+
     async def collect(
         self,
         method: UnaryStreamMethod[Q, R],

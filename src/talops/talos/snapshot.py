@@ -30,21 +30,23 @@ class Snapshot:
 
 
 class SnapshotDigest:
-    """Reads the pieces of a snapshot and knows whether it is complete."""
+    """Reads the pieces of a snapshot once and knows whether it is complete."""
 
     def __init__(self) -> None:
         self.size = 0
         self._tail = b""
         self._database = hashlib.sha256()
-        self._everything = hashlib.sha256()
 
-    def add(self, piece: bytes) -> None:
+    def add(self, piece: bytes | memoryview) -> None:
         self.size += len(piece)
-        self._everything.update(piece)
         # The last 32 bytes are the digest; which bytes these are is known only at the end.
-        held = self._tail + piece
-        self._database.update(held[:-_DIGEST])
-        self._tail = held[-_DIGEST:]
+        if len(piece) < _DIGEST:
+            piece = self._tail + bytes(piece)
+        else:
+            self._database.update(self._tail)
+        with memoryview(piece) as view:
+            self._database.update(view[:-_DIGEST])
+        self._tail = bytes(piece[-_DIGEST:])
 
     @property
     def whole(self) -> bool:
@@ -52,7 +54,10 @@ class SnapshotDigest:
 
     @property
     def sha256(self) -> str:
-        return self._everything.hexdigest()
+        """Of everything: what is known of the database goes on with the digest at its end."""
+        everything = self._database.copy()
+        everything.update(self._tail)
+        return everything.hexdigest()
 
 
 class SnapshotWriter:

@@ -19,10 +19,13 @@ from talops.talos import tls
 from talops.talos.credentials import UNREADABLE, Credentials, Maintenance, spki_fingerprint
 from talops.talos.errors import ConfiguredError, FingerprintError, NodeDownError, WrongCaError
 from talops.talos.messages import Call
+from talops.talos.wire.frames import describe_briefly
 from talops.talos.wire.gathering import Gathering
 
 if TYPE_CHECKING:
     from talops.errors import TalopsError
+
+describe_briefly()
 
 API_PORT = 50000
 CONNECT_TIMEOUT = 10.0

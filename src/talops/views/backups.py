@@ -56,6 +56,8 @@ def manifest_lines(manifest: Mapping[str, Any], now: datetime, created: datetime
     yield f"created    {manifest['created']} ({ago(created, now)}), from {manifest['source']}"
     yield f"snapshot   {size_text(snapshot['size'])}, revision {snapshot['revision']}"
     yield f"           sha256:{snapshot['sha256']}"
+    if snapshot["copied"]:
+        yield "           the database file of a member: without the digest of etcd"
     readers = count(len(sealed["recipients"]), "age key")
     yield f"encrypted  {size_text(sealed['size'])} for {readers}"
     yield from (f"           {recipient}" for recipient in sealed["recipients"])

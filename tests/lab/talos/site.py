@@ -104,6 +104,10 @@ class NodeSite:
     async def talops(self, root: Path | None = None) -> asyncio.subprocess.Process:
         """Talops as its users start it, from the first apply to the kubeconfig."""
         words = ("up", "--yes", "--from", "apply-config", "--until", "kubeconfig", "-o", "json")
+        return await self.command(*words, root=root)
+
+    async def command(self, *words: str, root: Path | None = None) -> asyncio.subprocess.Process:
+        """Any command of talops in this directory."""
         return await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",

@@ -22,13 +22,17 @@ class Proof:
     error: TalopsError | None
 
 
-async def create(site: Site, note: Callable[[str], None]) -> Manifest:
+async def create(
+    site: Site, note: Callable[[str], None], *, without_majority: bool = False
+) -> Manifest:
     from talops.app.verifying import require_cluster
+    from talops.backups.making.survivors import take_survivor
+    from talops.backups.making.taking import take
     from talops.backups.opening import open_store
-    from talops.backups.taking import take
 
     require_cluster(site)
-    return await take(site, open_store(site), lambda text: note(site.redact(text)))
+    work = take_survivor if without_majority else take
+    return await work(site, open_store(site), lambda text: note(site.redact(text)))
 
 
 async def listed(site: ClosedSite) -> list[Backup]:

@@ -31,7 +31,17 @@ def register(root: typer.Typer) -> None:
 
 
 @app.command()
-def create(directory: Directory = None, output: Output = Format.TEXT) -> None:
+def create(
+    directory: Directory = None,
+    without_majority: Annotated[
+        bool,
+        typer.Option(
+            "--without-majority",
+            help="Back up the member that has applied most, after etcd has lost its majority.",
+        ),
+    ] = False,
+    output: Output = Format.TEXT,
+) -> None:
     """Take a snapshot of etcd: encrypted, read back, counted, with a manifest."""
     from talops.app.backups import keeping
     from talops.cli.opening import site_of
@@ -39,12 +49,14 @@ def create(directory: Directory = None, output: Output = Format.TEXT) -> None:
 
     assert directory is not None
     site = site_of(directory)
-    made = asyncio.run(keeping.create(site, note))
+    made = asyncio.run(keeping.create(site, note, without_majority=without_majority))
     if output is Format.JSON:
         print_json(made.as_dict())
         return
     size = size_text(made.sealed.size)
     note(f"{made.snapshot.keys} objects, {size}, from {made.source} in {made.seconds:.1f} s")
+    if made.snapshot.copied:
+        note("copied from the disk of this member: etcd cannot check its digest, talops read it")
     typer.echo(made.id)
 
 

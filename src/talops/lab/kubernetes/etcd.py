@@ -115,8 +115,7 @@ class EtcdMember:
         pairs = await asyncio.to_thread(read_snapshot, snapshot, skip_hash_check=skip_hash_check)
         await self.bootstrap()
         await self.wait_healthy(_RESTORE_LIMIT)
-        for key, value in pairs.items():
-            await self.client.put(key, value)
+        await self.client.put_all(pairs.items())
 
     async def wait_healthy(self, limit: float) -> None:
         async with asyncio.timeout(limit):

@@ -13,10 +13,12 @@ from talops.lab.kubernetes.http import Http
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
 
 _FAILED_PRECONDITION = 9
 _UNAVAILABLE = 14
+# etcd takes 128 operations and 1.5 MiB in one request (--max-txn-ops, --max-request-bytes).
+_MOST_PUTS, _LARGEST = 100, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,19 @@ class EtcdClient:
 
     async def put(self, key: bytes, value: bytes) -> None:
         await self._call("kv/put", {"key": _b64(key), "value": _b64(value)})
+
+    async def put_all(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
+        """In transactions that are within the limits of etcd."""
+        puts: list[dict[str, Any]] = []
+        size = 0
+        for key, value in pairs:
+            if puts and (len(puts) == _MOST_PUTS or size + len(key) + len(value) > _LARGEST):
+                await self._call("kv/txn", {"success": puts})
+                puts, size = [], 0
+            puts.append({"requestPut": {"key": _b64(key), "value": _b64(value)}})
+            size += len(key) + len(value)
+        if puts:
+            await self._call("kv/txn", {"success": puts})
 
     async def get(self, key: bytes) -> bytes | None:
         reply = await self._call("kv/range", {"key": _b64(key)})

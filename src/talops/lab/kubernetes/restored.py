@@ -64,7 +64,7 @@ class RestoredControlPlane:
         self._apiserver: ApiServer | None = None
         self._http: Http | None = None
 
-    async def restore(self, snapshot: Path) -> None:
+    async def restore(self, snapshot: Path, *, skip_hash_check: bool) -> None:
         """As Talos does it: a cluster of one member with the data of the snapshot."""
         settings = self._etcd.settings
         settings.directory.mkdir(parents=True, mode=0o700)
@@ -73,6 +73,7 @@ class RestoredControlPlane:
             *("--name", settings.name, "--data-dir", str(settings.data)),
             *("--initial-cluster", f"{settings.name}={settings.peer_url}"),
             *("--initial-advertise-peer-urls", settings.peer_url),
+            *(["--skip-hash-check"] if skip_hash_check else []),
         ]
         process = Process(argv, log=self._directory / "etcdutl.log")
         await process.start()

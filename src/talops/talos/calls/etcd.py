@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -141,20 +140,9 @@ class EtcdCalls:
         """The database as it arrives, not verified; `patience` is the longest pause between two
         pieces.
         """
-        request = machine_pb2.EtcdSnapshotRequest()
-        async with aclosing(self._caller.stream(self._stub.EtcdSnapshot, request)) as items:
-            while True:
-                try:
-                    async with asyncio.timeout(patience):
-                        item = await anext(items)
-                except StopAsyncIteration:
-                    return
-                except TimeoutError as error:
-                    raise NoAnswerError(
-                        f"the snapshot did not continue within {patience:g} s",
-                        where=self._caller.where,
-                        hint="the node may be overloaded or down",
-                    ) from error
+        stream = self._caller.stream(self._stub.EtcdSnapshot, machine_pb2.EtcdSnapshotRequest())
+        async with aclosing(self._caller.patient(stream, "the snapshot", patience)) as items:
+            async for item in items:
                 if wrong := failure(item.metadata, self._caller.where):
                     raise wrong
                 yield item.bytes

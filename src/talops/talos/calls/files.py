@@ -46,6 +46,16 @@ class FileCalls:
         items = await self._caller.collect(self._stub.Read, request, timeout=timeout)
         return joined(items, self._caller.where)
 
+    async def pieces(self, path: str, *, patience: float) -> AsyncGenerator[bytes]:
+        """A file of any size as it arrives; `patience` is the longest pause between two pieces."""
+        request = machine_pb2.ReadRequest(path=path)
+        stream = self._caller.stream(self._stub.Read, request)
+        async with aclosing(self._caller.patient(stream, path, patience)) as items:
+            async for item in items:
+                if wrong := failure(item.metadata, self._caller.where):
+                    raise wrong
+                yield item.bytes
+
     async def boot_id(self) -> str:
         """Differs after every boot: it proves that a node rebooted."""
         content = await self.read(BOOT_ID)

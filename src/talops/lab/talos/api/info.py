@@ -84,7 +84,8 @@ class InfoApi(Api):
         if content is None:
             text = f"stat {request.path}: no such file or directory"
             raise GRPCError(Status.NOT_FOUND, text)
-        yield common_pb2.Data(bytes=content)
+        for start in range(0, len(content), _CHUNK):
+            yield common_pb2.Data(bytes=content[start : start + _CHUNK])
 
     async def copy(self, request: machine_pb2.CopyRequest) -> AsyncIterator[common_pb2.Data]:
         path = request.root_path

@@ -12,13 +12,16 @@ from talops.lab.talos import cgroups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from talops.lab.talos.machine.node import Node
 
 ETCD = "/var/lib/etcd"
+DATABASE = f"{ETCD}/member/snap/db"
 KUBELET_PKI = "/var/lib/kubelet/pki"
 ALL = 64  # levels
 _DIRECTORY, _LINK, _REGULAR = 0x80000000 | 0o755, 1 << 27 | 0o777, 0o644
+_PRIVATE = 0o600
 _LINKS = {
     "/bin": "usr/bin",
     "/lib": "usr/lib",
@@ -52,8 +55,17 @@ class Entry:
 def read_file(node: Node, path: str) -> bytes | None:
     if path in _FILES:
         return _FILES[path](node)
+    if path == DATABASE:
+        file = _database(node)
+        return file.read_bytes() if file else None
     text = cgroups.files(node).get(path) if path.startswith(f"{cgroups.ROOT}/") else None
     return None if text is None else text.encode()
+
+
+def _database(node: Node) -> Path | None:
+    """Of the member, whether it runs or not."""
+    file = node.store.etcd / "data" / "member" / "snap" / "db"
+    return file if node.control_plane.has_data and file.is_file() else None
 
 
 def _boot_id(node: Node) -> bytes:
@@ -116,7 +128,9 @@ def tree(node: Node) -> dict[str, Entry]:
     """All files, by path."""
     directories = list(_DIRECTORIES)
     if node.config is not None and node.config.control_plane:
-        directories += [ETCD, *([f"{ETCD}/member"] if node.control_plane.has_data else [])]
+        directories.append(ETCD)
+        if node.control_plane.has_data:
+            directories += [f"{ETCD}/member", f"{ETCD}/member/snap"]
     links = _LINKS | {f"/sys/dev/block/{d.number}": f"../../block/{d.name}" for d in node.devices}
     if node.store.joined:
         directories.append(KUBELET_PKI)
@@ -126,6 +140,8 @@ def tree(node: Node) -> dict[str, Entry]:
     found = {p: Entry(p, _BLOCK, _DIRECTORY, directory=True) for p in directories}
     found |= {p: Entry(p, len(to), _LINK, link=to) for p, to in links.items()}
     found |= {p: Entry(p, len(text), _REGULAR) for p, text in groups.items()}
+    if database := _database(node):
+        found[DATABASE] = Entry(DATABASE, database.stat().st_size, _PRIVATE)
     for path in _FILES:
         content = read_file(node, path)
         if content is not None:
@@ -160,8 +176,9 @@ def archived(node: Node, root: str) -> bytes | None:
     packed, groups = io.BytesIO(), cgroups.files(node)
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         for entry in entries:
-            read = _FILES.get(entry.path)
-            content = groups.get(entry.path, "").encode() if read is None else read(node) or b""
+            content = groups.get(entry.path, "").encode()
+            if entry.path in _FILES or entry.path == DATABASE:
+                content = read_file(node, entry.path) or b""
             archive.addfile(_header(node, entry, entries[0], len(content)), io.BytesIO(content))
     return packed.getvalue()
 

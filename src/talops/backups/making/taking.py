@@ -7,37 +7,38 @@ and the manifest, without which it is not a backup, is written last.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING
 
 from talops import __version__
 from talops.backups import manifest as described
-from talops.backups.contents import read_contents
 from talops.backups.kept import find_backup
+from talops.backups.making.reading_back import read_back
+from talops.backups.making.references import inventory_of, secrets_of, states_of
+from talops.backups.making.sealing import DiskError, seal
+from talops.backups.making.sources import find_sources
 from talops.backups.proving import keys_of, require_key
-from talops.backups.references import inventory_of, secrets_of, states_of
 from talops.backups.signing import Signer
-from talops.backups.sources import find_sources
 from talops.backups.store import DATA, MANIFEST
 from talops.errors import TalopsError
 from talops.machineconfig.places import SEALED as SECRETS
-from talops.secrets.age_stream import AgeReader, AgeWriter
 from talops.secrets.rules import FILE as RULES
 from talops.secrets.rules import load_rules
 from talops.site.founding.record import fingerprint
-from talops.talos.snapshot import SnapshotDigest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
     from talops.backups.contents import Contents
+    from talops.backups.making.reading_back import ReadBack
+    from talops.backups.making.sealing import Sealed
+    from talops.backups.making.sources import Source
     from talops.backups.manifest import Manifest
-    from talops.backups.sources import Source
-    from talops.backups.store import Store
+    from talops.backups.store import Incoming, Store
+    from talops.inventory.model import Node
+    from talops.machineconfig.secrets.bundle import Bundle
     from talops.secrets.age import KeyRing
     from talops.site.site import Site
 
@@ -45,41 +46,71 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 
 
-@dataclass(frozen=True)
-class _Taken:
-    """A snapshot in its encrypted file."""
-
-    snapshot: SnapshotDigest
-    sealed_size: int
-    sealed_sha256: str
-
-
 async def take(site: Site, store: Store, note: Callable[[str], None]) -> Manifest:
     """The manifest of the new backup, read back from the store. `note` is told what is retried."""
+    begun = await begin(site, store)
+    sources = await find_sources(site)
+    async with store.incoming() as incoming:
+        source, taken = await _first_whole(begun, sources, incoming.file, note)
+        read = await begun.read_back(incoming.file, source.node)
+        found = Found(source.node, source.talos_version, source.status.protocol_version, taken)
+        return await finish(begun, incoming, found, read)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What a backup needs besides the database."""
+
+    site: Site
+    store: Store
+    bundle: Bundle
+    recipients: tuple[str, ...]
+    keys: KeyRing
+    created: datetime
+    started: float
+
+    async def read_back(self, file: IO[bytes], node: Node) -> ReadBack:
+        where = f"{self.store.place} (from {node.name})"
+        return await asyncio.to_thread(read_back, file, self.keys, where)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A database in its encrypted file; `survivor` and `copied` as in the manifest."""
+
+    node: Node
+    talos_version: str
+    etcd_version: str
+    taken: Sealed
+    copied: bool = False
+    survivor: bool = False
+
+
+async def begin(site: Site, store: Store) -> Begun:
+    """What cannot work is noticed before a node is asked."""
     started, created = time.monotonic(), datetime.now(UTC)
     recipients, keys = _recipients(site)
     bundle = await site.secrets.require()
-    sources = await find_sources(site)
-    await store.sizes()  # a store that cannot be used is noticed before the snapshot
-    async with store.incoming() as incoming:
-        source, taken = await _first_whole(
-            site, sources, incoming.file, recipients, note, store.place
-        )
-        where = f"{store.place} (from {source.node.name})"
-        contents = await asyncio.to_thread(_counted, incoming.file, keys, where)
-        id_ = described.new_id(created, taken.sealed_sha256)
-        await incoming.keep(id_ + DATA, taken.sealed_sha256)
+    await store.sizes()  # a store that cannot be used is noticed here, too
+    return Begun(site, store, bundle, recipients, keys, created, started)
+
+
+async def finish(begun: Begun, incoming: Incoming, found: Found, read: ReadBack) -> Manifest:
+    """Give the encrypted file its name, and write its manifest."""
+    site, store, contents = begun.site, begun.store, read.contents
+    id_ = described.new_id(begun.created, read.sha256)
+    await incoming.keep(id_ + DATA, read.sha256)
     made = described.Manifest(
         format=described.FORMAT,
         id=id_,
         cluster=site.cluster.name,
-        cluster_id=fingerprint(bundle.cluster_id),
-        created=created,
-        seconds=round(time.monotonic() - started, 3),
-        source=source.node.name,
-        snapshot=_snapshot(taken, contents),
+        cluster_id=fingerprint(begun.bundle.cluster_id),
+        created=begun.created,
+        seconds=round(time.monotonic() - begun.started, 3),
+        source=found.node.name,
+        snapshot=_snapshot(found, contents),
         sealed=described.Sealed(
-            size=taken.sealed_size, sha256=taken.sealed_sha256, recipients=recipients
+            size=found.taken.size, sha256=read.sha256, recipients=begun.recipients
         ),
         kinds={
             name: described.Kind(count=kind.count, hash=kind.hash)
@@ -89,13 +120,13 @@ async def take(site: Site, store: Store, note: Callable[[str], None]) -> Manifes
         secrets=secrets_of(site.root),
         states=await states_of(site),
         versions=described.Versions(
-            talos=source.talos_version,
+            talos=found.talos_version,
             kubernetes=site.cluster.kubernetes_version,
-            etcd=source.status.protocol_version,
+            etcd=found.etcd_version,
             talops=__version__,
         ),
     )
-    signer = Signer(bundle.cluster_secret)
+    signer = Signer(begun.bundle.cluster_secret)
     await store.write(id_ + MANIFEST, signer.sign(made.as_dict()).text().encode())
     return await _stored(store, made, signer)
 
@@ -114,24 +145,19 @@ async def _stored(store: Store, made: Manifest, signer: Signer) -> Manifest:
 
 
 async def _first_whole(
-    site: Site,
-    sources: Sequence[Source],
-    file: IO[bytes],
-    recipients: tuple[str, ...],
-    note: Callable[[str], None],
-    place: str,
-) -> tuple[Source, _Taken]:
+    begun: Begun, sources: Sequence[Source], file: IO[bytes], note: Callable[[str], None]
+) -> tuple[Source, Sealed]:
     """From the first control plane that sends a whole snapshot."""
-    fleet = await site.secrets.fleet()
+    fleet = await begun.site.secrets.fleet()
     for number, source in enumerate(sources, start=1):
         file.seek(0)
         file.truncate()
         async with fleet.fresh(source.node) as talos:
             pieces = talos.etcd.snapshot_pieces(patience=PATIENCE)
             try:
-                return source, await _sealed(pieces, file, recipients, source.node.name)
-            except _DiskError as error:
-                error.where = place
+                return source, await seal(pieces, file, begun.recipients, source.node.name)
+            except DiskError as error:
+                error.where = begun.store.place
                 raise
             except TalopsError as error:
                 if number == len(sources):
@@ -140,65 +166,16 @@ async def _first_whole(
     raise AssertionError("there is at least one source")
 
 
-class _DiskError(TalopsError):
-    """Another control plane would not help."""
-
-
-async def _sealed(
-    pieces: AsyncGenerator[bytes], file: IO[bytes], recipients: tuple[str, ...], source: str
-) -> _Taken:
-    digest, sealed, size = SnapshotDigest(), hashlib.sha256(), 0
-
-    def write(data: bytes) -> None:
-        nonlocal size
-        sealed.update(data)
-        size += len(data)
-        try:
-            file.write(data)
-        except OSError as error:
-            raise _full(error) from error
-
-    writer = AgeWriter(write, recipients)
-    async with aclosing(pieces):
-        async for piece in pieces:
-            digest.add(piece)
-            writer.add(piece)
-    if not digest.whole:
-        raise TalopsError(
-            f"the snapshot is damaged or truncated after {digest.size} bytes",
-            where=source,
-            hint="talops backup create; no backup was written",
-        )
-    writer.finish()
-    try:
-        file.flush()
-    except OSError as error:
-        raise _full(error) from error
-    return _Taken(digest, size, sealed.hexdigest())
-
-
-def _full(error: OSError) -> _DiskError:
-    return _DiskError(
-        f"cannot write: {error.strerror}",
-        hint="free space, or change store: of backup: in cluster.yaml; "
-        "earlier backups are unchanged",
-    )
-
-
-def _counted(file: IO[bytes], keys: KeyRing, where: str) -> Contents:
-    """Opened as a restore would: decrypted, and every key read."""
-    reader = AgeReader(file, keys, where)
-    return read_contents(reader.read_at, reader.size, where)
-
-
-def _snapshot(taken: _Taken, contents: Contents) -> described.Snapshot:
+def _snapshot(found: Found, contents: Contents) -> described.Snapshot:
     return described.Snapshot(
-        size=taken.snapshot.size,
-        sha256=taken.snapshot.sha256,
+        size=found.taken.snapshot.size,
+        sha256=found.taken.snapshot.sha256,
         revision=contents.revision,
         revisions=contents.revisions,
         keys=contents.keys,
         storage_version=contents.storage_version,
+        copied=found.copied,
+        survivor=found.survivor,
     )
 
 

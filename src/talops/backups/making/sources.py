@@ -42,7 +42,8 @@ async def find_sources(site: Site) -> list[Source]:
     raise TalopsError(
         "no control plane has a healthy etcd to take a snapshot from: "
         + "; ".join([*errors, *unhealthy]),
-        hint="talops verify; without a majority: talops recover --from-backup latest",
+        hint="talops verify; if the majority is lost: talops backup create --without-majority, "
+        "then talops recover --from-backup latest",
     )
 
 

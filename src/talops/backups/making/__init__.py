@@ -1,0 +1,1 @@
+"""Take a backup: which member, encrypted while it arrives, read back, described."""
