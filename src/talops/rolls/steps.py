@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from talops.errors import TalopsError, UnreachableError, WaitTimeoutError
 from talops.events import PartProgress
@@ -22,7 +22,7 @@ from talops.talos.kinds import NODENAME, NODENAME_ID
 from talops.waiting import NotYet, Ready, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from talops.inventory.model import Node
     from talops.kube.client import KubeClient
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from talops.site.fleet import Fleet
     from talops.site.site import Site
     from talops.waiting import Waiting
+
+T = TypeVar("T")
 
 
 class Steps:
@@ -86,7 +88,7 @@ class Steps:
     async def look(self) -> None:
         """Where an interrupted roll stopped, if there was one."""
         boot = await self._boot()
-        seen = (await self._kube.nodes()).get(self._name)
+        seen = (await self._patiently("to be found", self._kube.nodes)).get(self._name)
         self._known = seen is not None
         left = mark_of(seen) if seen else None
         if left is not None and not boot and not self._turn.leaves:
@@ -149,8 +151,10 @@ class Steps:
         async with self._kube.open() as kube:
             async with self.step(Step.CORDON):
                 self._mark = replace(self._mark, cordoned=True, reboot=self._reboots)
-                await kube.merge(Ref("v1", "Node", self._name), begin(self._mark))
-            if reason := self._undrained(await kube.list_all("v1", "Node")):
+                ref, patch = Ref("v1", "Node", self._name), begin(self._mark)
+                await self._patiently("to be cordoned", lambda: kube.merge(ref, patch))
+            nodes = await self._patiently("to be drained", lambda: kube.list_all("v1", "Node"))
+            if reason := self._undrained(nodes):
                 self._report.note(f"{self.node.name} is not drained: {reason}")
                 return
             async with self.step(Step.DRAIN):
@@ -212,23 +216,30 @@ class Steps:
             delete_unmanaged=True,
             interval=self._site.limits.interval,
         )
-        await drain(kube, self._name, options, self.waiting)
+        await self._patiently(
+            "to be drained", lambda: drain(kube, self._name, options, self.waiting)
+        )
 
     async def _keep(self) -> None:
         if self._known:
             await self._patch(lambda: keep(self._mark), "to record progress")
 
     async def _patch(self, patch: Callable[[], Object], what: str) -> None:
-        """Control planes take the API with them for a moment."""
-
-        async def probe() -> Ready[None] | NotYet:
+        async def act() -> None:
             async with self._kube.open() as kube:
                 seen = await kube.get(Ref("v1", "Node", self._name))
                 if seen is not None:
                     await kube.merge(Ref("v1", "Node", self._name), patch())
-            return Ready(None)
 
-        await wait_for(
+        await self._patiently(what, act)
+
+    async def _patiently(self, what: str, act: Callable[[], Awaitable[T]]) -> T:
+        """A control plane that stops takes the API with it for a moment; `act` can be repeated."""
+
+        async def probe() -> Ready[T] | NotYet:
+            return Ready(await act())
+
+        return await wait_for(
             f"the Node {self._name} {what}",
             probe,
             timeout=self._site.limits.kubernetes,
