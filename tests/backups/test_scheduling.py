@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from talops.backups.cronjob import Target, access_patch, cronjob
 from talops.backups.scheduling import Plan, ci, cron, systemd
 from talops.errors import TalopsError
-from talops.quickyaml import load
+from talops.machineconfig.contract import Contract
+from talops.machineconfig.schema.documents_1_14 import UNNAMED
+from talops.quickyaml import load, load_all
 
 PLAN = Plan(
     cluster="demo",
@@ -61,6 +64,46 @@ def test_ci() -> None:
     assert found["jobs"]["backup"]["env"] == {"SOPS_AGE_KEY": "${{ secrets.SOPS_AGE_KEY }}"}
     with pytest.raises(TalopsError, match="a store that outlives it"):
         ci(replace(PLAN, remote=False))
+
+
+TARGET = Target(
+    cluster="demo",
+    contract=Contract.V1_14,
+    store="s3://vault/team/",
+    region="eu-1",
+    endpoint="https://s3.example.org",
+    recipient="age1reader",
+)
+
+
+def test_cronjob() -> None:
+    """Snapshots are all that it may do; plain ones are in memory; keys are not in the text."""
+    text = cronjob(TARGET, 3, 7)
+    namespace, account, job = load_all(text)
+    assert (namespace["kind"], account["spec"]) == ("Namespace", {"roles": ["os:etcd:backup"]})
+    assert job["spec"]["schedule"] == "7 3 * * *"
+    pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    given = {each["name"]: each["value"] for each in container["env"]}
+    assert (given["BUCKET"], given["S3_PREFIX"]) == ("vault", "team/demo")
+    assert given["AGE_X25519_PUBLIC_KEY"] == "age1reader"
+    memory, api = pod["volumes"]
+    assert memory["emptyDir"] == {"medium": "Memory"}
+    mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+    assert mounts[memory["name"]] == container["workingDir"]
+    assert api["secret"]["secretName"] == account["metadata"]["name"]
+    with pytest.raises(TalopsError, match="a store that outlives the cluster"):
+        cronjob(replace(TARGET, store="/mnt/nas"), 3, 7)
+
+
+def test_the_patch_of_a_cronjob_is_valid() -> None:
+    """In both shapes: as Talos' own schema of 1.14, and the features of v1alpha1, name the keys."""
+    allowed = {"allowedRoles", "allowedKubernetesNamespaces"}
+    document = access_patch(Contract.V1_14)
+    assert set(document) == {"apiVersion", "kind", *UNNAMED[document["kind"]]}
+    assert set(UNNAMED[document["kind"]]) == allowed
+    access = access_patch(Contract.V1_13)["machine"]["features"]["kubernetesTalosAPIAccess"]
+    assert set(access) == {"enabled", *allowed}
 
 
 @pytest.mark.parametrize("at", ["3:07", "24:00", "03:60", "noon", ""])

@@ -35,6 +35,16 @@ async def create(
     return await work(site, open_store(site), lambda text: note(site.redact(text)))
 
 
+async def adopt(site: Site, note: Callable[[str], None]) -> list[Manifest]:
+    """Of what a CronJob in the cluster has uploaded."""
+    from talops.app.verifying import require_cluster
+    from talops.backups.making import adopting
+    from talops.backups.opening import open_store
+
+    require_cluster(site)
+    return await adopting.adopt(site, open_store(site), lambda text: note(site.redact(text)))
+
+
 async def listed(site: ClosedSite) -> list[Backup]:
     """Without the secrets: signatures are not checked."""
     from talops.backups.kept import list_backups

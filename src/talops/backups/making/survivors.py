@@ -119,7 +119,7 @@ async def _copy(
     node, status = survivor.node, survivor.status
     try:
         taken, copied = await _sealed(begun, survivor, incoming, note)
-        read = await begun.read_back(incoming.file, node)
+        read = await begun.read_back(incoming.file, node.name)
     except DiskError as error:
         error.where = begun.store.place
         raise
@@ -127,7 +127,7 @@ async def _copy(
         note(f"{node.name}: {error.what}")
         return None
     version = status.protocol_version if status else ""
-    found = taking.Found(node, survivor.talos_version, version, taken, copied, survivor=True)
+    found = taking.Found(node.name, survivor.talos_version, version, taken, copied, survivor=True)
     return _Copy(incoming, found, read)
 
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from talops.backups.making.sources import Source
     from talops.backups.manifest import Manifest
     from talops.backups.store import Incoming, Store
-    from talops.inventory.model import Node
     from talops.machineconfig.secrets.bundle import Bundle
     from talops.secrets.age import KeyRing
     from talops.site.site import Site
@@ -52,8 +51,8 @@ async def take(site: Site, store: Store, note: Callable[[str], None]) -> Manifes
     sources = await find_sources(site)
     async with store.incoming() as incoming:
         source, taken = await _first_whole(begun, sources, incoming.file, note)
-        read = await begun.read_back(incoming.file, source.node)
-        found = Found(source.node, source.talos_version, source.status.protocol_version, taken)
+        read = await begun.read_back(incoming.file, source.node.name)
+        found = Found(source.node.name, source.talos_version, source.status.protocol_version, taken)
         return await finish(begun, incoming, found, read)
 
 
@@ -69,8 +68,8 @@ class Begun:
     created: datetime
     started: float
 
-    async def read_back(self, file: IO[bytes], node: Node) -> ReadBack:
-        where = f"{self.store.place} (from {node.name})"
+    async def read_back(self, file: IO[bytes], source: str) -> ReadBack:
+        where = f"{self.store.place} (from {source})"
         return await asyncio.to_thread(read_back, file, self.keys, where)
 
 
@@ -78,7 +77,7 @@ class Begun:
 class Found:
     """A database in its encrypted file; `survivor` and `copied` as in the manifest."""
 
-    node: Node
+    source: str
     talos_version: str
     etcd_version: str
     taken: Sealed
@@ -107,7 +106,7 @@ async def finish(begun: Begun, incoming: Incoming, found: Found, read: ReadBack)
         cluster_id=fingerprint(begun.bundle.cluster_id),
         created=begun.created,
         seconds=round(time.monotonic() - begun.started, 3),
-        source=found.node.name,
+        source=found.source,
         snapshot=_snapshot(found, contents),
         sealed=described.Sealed(
             size=found.taken.size, sha256=read.sha256, recipients=begun.recipients

@@ -27,6 +27,7 @@ def register(root: typer.Typer) -> None:
     app.command()(drill.drill)
     app.command()(upkeep.prune)
     app.command()(upkeep.schedule)
+    app.command()(upkeep.adopt)
     root.add_typer(app, name="backup")
 
 

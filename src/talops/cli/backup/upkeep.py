@@ -67,12 +67,32 @@ def _confirm(what: str) -> None:
         raise typer.Exit(1)
 
 
+def adopt(directory: Directory = None, output: Output = Format.TEXT) -> None:
+    """Prove and sign the snapshots that a CronJob in the cluster has uploaded."""
+    from talops.app.backups import keeping
+    from talops.cli.opening import site_of
+
+    assert directory is not None
+    made = asyncio.run(keeping.adopt(site_of(directory), note))
+    if output is Format.JSON:
+        print_json([manifest.as_dict() for manifest in made])
+        return
+    for manifest in made:
+        note(f"{manifest.snapshot.keys} objects of {manifest.created:%Y-%m-%d %H:%M} UTC")
+        typer.echo(manifest.id)
+    if not made:
+        note("the store has no snapshots of a CronJob")
+
+
 def schedule(
-    way: Annotated[str, typer.Argument(help="systemd, cron or ci.", metavar="systemd|cron|ci")],
+    way: Annotated[
+        str,
+        typer.Argument(help="systemd, cron, ci or cronjob.", metavar="systemd|cron|ci|cronjob"),
+    ],
     directory: Directory = None,
     at: Annotated[str, typer.Option("--at", help="Time of day, like 03:17.")] = "03:17",
 ) -> None:
-    """Print what makes backups regular: a systemd timer, a cron line or a CI job."""
+    """Print a systemd timer, a cron line, a CI job or a CronJob for backups."""
     from talops.app.backups import pruning
     from talops.cli.opening import closed_site
 
