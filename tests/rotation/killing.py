@@ -31,13 +31,18 @@ async def start(cluster: Rotating, *words: str) -> asyncio.subprocess.Process:
 
 
 async def killed_at(cluster: Rotating, number: int, *words: str) -> list[dict[str, Any]]:
-    """`kill -9` right after its event of this number; what it said until then."""
+    """`kill -9` right after its event of this number; what it said until then. The lines of the
+    plan count as one event: nothing happens between them.
+    """
     process = await start(cluster, *words)
     assert process.stdout
     seen: list[dict[str, Any]] = []
     try:
         async for line in process.stdout:
-            seen.append(json.loads(line))
+            event = json.loads(line)
+            if event["kind"] == "planned_change" and seen[-1]["kind"] == "planned_change":
+                continue
+            seen.append(event)
             if len(seen) >= number:
                 break
     finally:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     Start = Callable[..., contextlib.AbstractAsyncContextManager[Rotating]]
 
 pytestmark = [pytest.mark.slow, pytest.mark.chaos, pytest.mark.timeout(7200)]
+# `STEP=4` kills at every fourth event only.
+STEP = int(os.environ.get("STEP", "1"))
 SIX = ("cp-1", "cp-2", "cp-3", "w-1", "w-2", "w-3")
 
 
@@ -51,13 +54,16 @@ async def test_no_call_fails_outside_of_listed_restarts(rotating: Start) -> None
 async def test_killed_at_every_event_with_an_up_in_between(rotating: Start) -> None:
     """It always finishes, the old CAs are refused, and secrets and nodes agree."""
     async with rotating(*SIX) as cluster:
-        before, number = cluster.bundle, 0
+        before, number, kills = cluster.bundle, 0, 0
         while True:
-            number += 1
+            number += STEP
             seen = await killed_at(cluster, number, "rotate", "all")
             if any(event["kind"] == "run_finished" for event in seen):
                 break
+            kills, last = kills + 1, seen[-1]
+            place = [last.get(key) for key in ("kind", "action", "target", "detail", "node")]
+            print(f"killed at event {number}: {place}", flush=True)  # noqa: T201  (it takes long)
             await foreign_up(cluster)
-        print(f"killed at {number - 1} events")  # noqa: T201
+        print(f"killed {kills} times")  # noqa: T201
         await refuses_the_old(cluster, before)
         await whole(cluster, "up", "--from", "apply-config", "--until", "kubeconfig")
