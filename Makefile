@@ -49,6 +49,7 @@ code:
 tools:
 	$(BIN)/talops tools install $(TEST_TOOLS)
 	$(BIN)/python -m tests.oracle
+	$(BIN)/python -m tests.web.tools
 
 check: venv code ## The inner loop: ruff, mypy, quick tests
 	$(PYTEST) -q -n $(WORKERS) -m "not chaos and not slow"

@@ -232,10 +232,13 @@ async def launched(program: Path, profile: Path) -> AsyncIterator[Browser]:
         drain = asyncio.create_task(process.stderr.read())
         async with connect(found[1].decode(), max_size=LARGEST) as link:
             browser = Browser(link)
-            listening = asyncio.create_task(browser.listen())
-            yield browser
-            listening.cancel()
-            drain.cancel()
+            tasks = [drain, asyncio.create_task(browser.listen())]
+            try:
+                yield browser
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
