@@ -23,6 +23,7 @@ from tests.talos.conftest import Authority, server_context
 from talops.app.backups import keeping
 from talops.secrets.age import KeyRing
 from talops.secrets.rules import rules_text
+from talops.site.site import Limits
 
 if TYPE_CHECKING:
     import asyncio
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.chaos, pytest.mark.timeout(7200)]
 OBJECTS, STEP = int(os.environ.get("OBJECTS", "10000")), int(os.environ.get("STEP", "1"))
 PLANES = ("cp-1", "cp-2", "cp-3")
+# Of the preparation; the commands that are killed have their own.
+PATIENT = Limits(boot=600.0, install=600.0, etcd=600.0, kubernetes=600.0, interval=0.5)
 FOLDER = b"/registry/examples/default/"
 WANTED = {FOLDER + b"n%d" % n: b"value of %d" % n for n in range(OBJECTS)}
 FROM_BACKUP = ("recover", "--from-backup", "latest")
@@ -88,7 +91,7 @@ async def lab(
         KeyRing((KEY,)).save(made.root / "age.key")
         for name in (*PLANES, "w-1"):
             await made.lab.listening(name)
-        up = await made.run("verify")
+        up = await made.run("verify", limits=PATIENT)
         assert up.error is None, up.error
         await client(made, "cp-1").put_all(WANTED.items())
         backup = await keeping.create(site_of(made), print)

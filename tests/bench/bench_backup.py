@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MEGABYTES = int(os.environ.get("MEGABYTES", "500"))
 VALUE, AT_ONCE = 10_000, 100
+# Each way is measured so often, and its best counts: what else runs delays all of them.
+ROUNDS = 3
 MEMORY = 150
 
 
@@ -48,14 +50,14 @@ def figures() -> Iterator[Figure]:
         yield Figure("snapshot", size, "MB")
         yield Figure("etcdctl snapshot save, then age", size / plain, "MB/s")
         with helper("tests.bench.snapshot_node", str(folder / "snapshot")) as node:
-            sent = _talops(folder, key, NODE=json.dumps(node))
+            sent = _best(_talops(folder, key, NODE=json.dumps(node)) for _ in range(ROUNDS))
         yield Figure("talops, from a Talos node", size / sent.sealed, "MB/s")
         yield Figure(
             "the same, compared with etcdctl and age", plain / sent.sealed, "", 0.8, at_least=True
         )
-        alone = _age(folder, key.recipient)
+        alone = min(_age(folder, key.recipient) for _ in range(ROUNDS))
         yield Figure("age alone", size / alone, "MB/s")
-        piped = _talops(folder, key)
+        piped = _best(_talops(folder, key) for _ in range(ROUNDS))
         yield Figure("talops encrypts and checks the digest", size / piped.sealed, "MB/s")
         yield Figure(
             "the same, compared with age alone", alone / piped.sealed, "", 0.8, at_least=True
@@ -71,6 +73,13 @@ class _Done:
     proven: float
     memory: float
     objects: int
+
+
+def _best(rounds: Iterator[_Done]) -> _Done:
+    """The quickest; no round needed more memory."""
+    done = list(rounds)
+    quickest = min(done, key=lambda each: each.sealed)
+    return replace(quickest, memory=max(each.memory for each in done))
 
 
 async def _tool(name: str) -> Path:
@@ -107,12 +116,14 @@ async def _plainly(folder: Path, settings: EtcdSettings, recipient: str) -> floa
     seal: list[str | Path] = [
         *(await _tool("age"), "-r", recipient, "-o", folder / "plain.age", snapshot)
     ]
-    started = time.perf_counter()
-    for words in (save, seal):
-        await asyncio.to_thread(subprocess.run, words, check=True, capture_output=True)
-    took = time.perf_counter() - started
-    (folder / "plain.age").unlink()
-    return took
+    rounds = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        for words in (save, seal):
+            await asyncio.to_thread(subprocess.run, words, check=True, capture_output=True)
+        rounds.append(time.perf_counter() - started)
+        (folder / "plain.age").unlink()
+    return min(rounds)
 
 
 def _put(number: int) -> dict[str, Any]:
