@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MEBIBYTE = 1 << 20
 # A page of 500 large objects, or the resources of a large Proxmox cluster, has a few.
 MOST_BYTES = 64 * MEBIBYTE
+_LONGEST_NUMBER = 18
 # The timeout of a client is for one read; a server that sends a byte at a time never reaches it.
 MOST_SECONDS = 300.0
 # Of a request whose answer has no end: the limit is for one line.
@@ -32,7 +33,7 @@ def limits(most: int = MOST_BYTES, seconds: float = MOST_SECONDS) -> dict[str, l
         if coding.strip().lower() not in {"", "identity"}:
             raise httpx.DecodingError("the answer is compressed, which was not requested")
         announced = response.headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > most and not _is_head(response):
+        if _is_more(announced, most) and not _is_head(response):
             raise _too_large(most)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         per_line = "limit_per_line" in response.request.extensions
@@ -43,6 +44,11 @@ def limits(most: int = MOST_BYTES, seconds: float = MOST_SECONDS) -> dict[str, l
 
 async def _plain(request: httpx.Request) -> None:
     request.headers["Accept-Encoding"] = "identity"
+
+
+def _is_more(announced: str, most: int) -> bool:
+    """Python refuses to convert thousands of digits."""
+    return announced.isdecimal() and (len(announced) > _LONGEST_NUMBER or int(announced) > most)
 
 
 def _is_head(response: httpx.Response) -> bool:

@@ -57,6 +57,7 @@ _IMAGE = re.compile(
     r"(?P<name>[^@]+?):(?P<version>v\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)"
     r"(?P<variant>-fat|-slim)?(?P<digest>@.+)?"
 )
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _STAGES = ("alpha", "beta", "rc")
 RELEASED = len(_STAGES)
 
@@ -174,11 +175,13 @@ def _running(component: Component, running: Mapping[Component, str]) -> str:
 def numbers(version: str) -> tuple[int, ...]:
     """For comparisons; a release candidate is older than its release."""
     release, _, rest = version.removeprefix("v").partition("-")
-    parts = tuple(int(part) for part in release.split(".") if part.isdigit())
+    parts = tuple(int(part) for part in release.split(".") if _NUMBER.fullmatch(part))
     if not parts:  # not a version: older than all
         return ()
     stage, _, number = rest.partition(".")
-    return (*parts, _STAGES.index(stage), int(number)) if stage in _STAGES else (*parts, RELEASED)
+    if stage not in _STAGES or not _NUMBER.fullmatch(number):
+        return (*parts, RELEASED)
+    return (*parts, _STAGES.index(stage), int(number))
 
 
 def section(documents: Sequence[Document], component: Component) -> Document:

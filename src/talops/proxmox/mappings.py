@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from talops.proxmox.facts import MappedDevice, PciMapping
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
     from talops.proxmox.client import Client
     from talops.proxmox.facts import Device
+
+_GROUP = re.compile(r"[0-9]{1,9}")
 
 
 async def mappings(client: Client) -> tuple[PciMapping, ...]:
@@ -30,7 +33,7 @@ def _device(text: str) -> MappedDevice:
         node=entry.get("node", ""),
         path=entry.get("path", ""),
         id=entry.get("id", ""),
-        iommu_group=int(group) if group.isdigit() else None,
+        iommu_group=int(group) if _GROUP.fullmatch(group) else None,
         subsystem_id=entry.get("subsystem-id", ""),
     )
 

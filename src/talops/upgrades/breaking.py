@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CDI, NEW_ETCD = 13, 14
 KERNEL_ARGUMENTS = "extraKernelArgs"
 _LIFECYCLE = 13
-_TAG = re.compile(r":v?(\d+)\.(\d+)[.\d]*")
+_TAG = re.compile(r":v?([0-9]{1,5})\.([0-9]{1,5})[.0-9]*")
 _OLDEST_ETCD = (3, 6)
 _TLS_FLAGS = ("tls-cipher-suites", "tls-min-version")
 _FIREWALL = ("NetworkRuleConfig", "NetworkDefaultActionConfig")

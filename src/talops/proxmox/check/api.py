@@ -38,7 +38,7 @@ def api(facts: Facts) -> Iterator[HostProblem]:
 
 
 def _version(text: str, where: str) -> Iterator[HostProblem]:
-    numbers = tuple(int(part) for part in re.findall(r"\d+", text)[:2])
+    numbers = tuple(int(part) for part in re.findall(r"[0-9]{1,9}", text)[:2])
     if numbers < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         yield problem(

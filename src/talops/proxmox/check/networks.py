@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from talops.proxmox.facts import Facts, Interface
     from talops.proxmox.wanted import Wanted
 
+_VLANS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 BRIDGES = frozenset({"bridge", "OVSBridge", "vnet"})
 
 
@@ -99,5 +100,5 @@ def passes(vlans: str, tag: int) -> bool:
     parts = [part for part in re.split(r"[\s,;]+", vlans) if part]
     if not parts:
         return True
-    ranges = (part.partition("-") for part in parts)
-    return any(int(low) <= tag <= int(high or low) for low, _, high in ranges)
+    ranges = [found for part in parts if (found := _VLANS.fullmatch(part))]
+    return any(int(found[1]) <= tag <= int(found[2] or found[1]) for found in ranges)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PODS = ("k8s", "StaticPods.kubernetes.talos.dev")
 _KUBELET = ("k8s", "KubeletSpecs.kubernetes.talos.dev", "kubelet")
 _METRIC = re.compile(r"apiserver_requested_deprecated_apis\{([^}]*)\} [1-9]")
+_MINOR = re.compile(r"[0-9]{1,4}")
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _API_PORT = 6443
 
@@ -110,7 +111,7 @@ def read_uses(metrics: str) -> set[Use]:
         if match := _METRIC.match(line):
             labels = dict(_LABEL.findall(match[1]))
             major, _, minor = labels.get("removed_release", "").partition(".")
-            if major == "1" and minor.isdigit():
+            if major == "1" and _MINOR.fullmatch(minor):
                 group = "/".join(filter(None, (labels.get("group"), labels.get("version"))))
                 found.add(Use(f"{labels.get('resource')} of {group}", int(minor)))
     return found
