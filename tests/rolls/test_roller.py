@@ -85,7 +85,7 @@ async def test_all_nodes_are_rolled_in_order(rolling: Start) -> None:
         steps = [step for step, node in cluster.steps() if node == "cp-2"]
         assert steps == [
             *(Step.GATES, Step.ETCD, Step.CORDON, Step.DRAIN, Step.DETACH, Step.GATES),
-            *(Step.ETCD, Step.FORFEIT, Step.ACT, Step.RETURN, Step.UNCORDON, Step.AFTER),
+            *(Step.FORFEIT, Step.ETCD, Step.ACT, Step.RETURN, Step.UNCORDON, Step.AFTER),
         ]
 
 

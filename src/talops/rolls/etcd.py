@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from talops.errors import TalopsError
 from talops.site.etcd_guard import look_at_etcd
+from talops.talos.errors import OutcomeUnknownError
 from talops.talos.membership import objection_to_stop
 from talops.waiting import NotYet, Ready, wait_for
 
@@ -42,9 +44,19 @@ async def wait_for_etcd(
 
 
 async def forfeit(fleet: Fleet, site: Site, node: Node) -> None:
-    """Another member leads before this one stops; a single member has no one to hand over to."""
+    """Another member leads before this one stops; a single member has no one to hand over to.
+
+    Where it fails because another member is lost, the check of etcd that follows names that member.
+    """
     found = await look_at_etcd(fleet, site.cluster.control_planes)
     if node.name not in found.healthy or len(found.members) == 1:
         return
     async with fleet.talos(node) as talos:
-        await talos.etcd.forfeit_leadership()
+        try:
+            await talos.etcd.forfeit_leadership()
+        except OutcomeUnknownError:
+            return
+        except TalopsError:
+            now = await look_at_etcd(fleet, site.cluster.control_planes)
+            if objection_to_stop(node.name, now) is None:
+                raise

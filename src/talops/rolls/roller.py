@@ -1,9 +1,9 @@
 """The roll: stop, change and return nodes without losing quorum or workloads.
 
 gates → prepare → etcd healthy → cordon → drain → volumes detached → nodes and etcd once more →
-leadership forfeited → act → back and ready → uncordon → gates. Control planes go one at a time,
-workers as many at the same time as `max_unavailable` says. After a failure no other node is
-touched.
+leadership forfeited → etcd healthy still → act → back and ready → uncordon → gates. Control planes
+go one at a time, workers as many at the same time as `max_unavailable` says. After a failure no
+other node is touched.
 """
 
 from __future__ import annotations
@@ -223,8 +223,8 @@ class Roller:
         await steps.empty()
         async with steps.step(Step.GATES):
             await gates.still(self._absence(), steps.waiting)
-        await steps.etcd()
         await steps.forfeit()
+        await steps.etcd()
         if self._failed:
             await steps.release()
         self._check()
