@@ -73,6 +73,13 @@ def _error(denied: Denied) -> DeniedError:
     return DeniedError("the name or the password is wrong")
 
 
+def require_private(path: Path, what: str) -> None:
+    """Refuse a file that other users of this machine can read."""
+    from talops.statestore.access.private import require_private
+
+    require_private(path, what)
+
+
 def is_loopback(host: str) -> bool:
     from talops.statestore.access.network import is_loopback
 

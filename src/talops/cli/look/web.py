@@ -36,6 +36,10 @@ Name = Annotated[
     list[str] | None,
     typer.Option("--name", help="Another name under which browsers reach it (repeatable)."),
 ]
+Webhooks = Annotated[
+    Path | None,
+    typer.Option(help="File with webhooks for changes of state, one KIND=URL per line."),
+]
 
 
 def register(root: typer.Typer) -> None:
@@ -53,18 +57,20 @@ def web(
     tls_key: PrivateKey = None,
     tls_self_made: SelfMade = None,
     name: Name = None,
+    webhooks: Webhooks = None,
 ) -> None:
     """Serve a page that shows clusters, their drift and their runs in a browser."""
     from talops.cli.look.check_output import seconds
     from talops.web.serving.server import Settings, serve
     from talops.web.sites import watched
+    from talops.web.telling import hooks_in
     from talops.web.watching.looks import Intervals
 
     host, port = _listen_address(listen)
     names = tuple(name or ())
-    settings = Settings(
-        host, port, users, _certificate(tls_certificate, tls_key, tls_self_made, host, names), names
-    )
+    certificate = _certificate(tls_certificate, tls_key, tls_self_made, host, names)
+    hooks = hooks_in(webhooks) if webhooks else ()
+    settings = Settings(host, port, users, certificate, names, hooks)
     intervals = Intervals(max(seconds(every), 1.0), max(seconds(drift_every), 1.0))
     roots = sites or [ctx.find_root().obj or Path.cwd()]
     found = watched(roots, dict(os.environ), intervals)

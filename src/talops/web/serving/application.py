@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from talops.errors import DeniedError, TalopsError
 from talops.web import render
-from talops.web.documents import VERSION
+from talops.web.documents import VERSION, metrics
 from talops.web.serving.security import Shield
 from talops.web.serving.stream import Streams
 from talops.web.serving.views import VIEWS, Documents
@@ -77,6 +77,7 @@ class Page:
             Route("/logout", self._logout, methods=["POST"]),
             Route("/healthz", _healthy),
             Route("/static/{name}", _static),
+            Route("/metrics", self._guarded(self._metrics)),
             Route("/api/v1/sites", self._guarded(self._api_sites)),
             Route("/api/v1/sites/{site}/{view}", self._guarded(self._api)),
             Route("/c/{site}/", self._guarded(self._page)),
@@ -97,7 +98,10 @@ class Page:
             session = await self._sessions.of(request)
             if session is not None:
                 return await show(request, Visitor(session))
-            if request.url.path.startswith("/api/") or "hx-request" in request.headers:
+            if (
+                request.url.path.startswith(("/api/", "/metrics"))
+                or "hx-request" in request.headers
+            ):
                 raise DeniedError("authentication required", hint="log in, or send Basic")
             return RedirectResponse(f"/login?next={quote(request.url.path)}", 303)
 
@@ -153,6 +157,14 @@ class Page:
         return HTMLResponse(text, status)
 
     # Documents
+
+    async def _metrics(self, _: Request, visitor: Visitor) -> Response:
+        shown = [site for site in self.sites.values() if visitor.may_read(site)]
+        text = metrics.metrics(shown, self._now()).encode("utf-8", "replace")
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    def overview(self, site: WatchedSite) -> Mapping[str, Any]:
+        return self._documents.of(site, VIEWS["overview"], {})[0]
 
     async def _api_sites(self, _: Request, visitor: Visitor) -> Response:
         return Json(self._fleet(visitor))

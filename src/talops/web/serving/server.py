@@ -16,11 +16,13 @@ from talops.errors import TalopsError
 from talops.web.serving.application import Page
 from talops.web.serving.security import Names
 from talops.web.serving.sessions import Sessions
+from talops.web.telling import Messenger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from talops.web.telling import Hook
     from talops.web.watching.site import WatchedSite
 
 DRAIN_SECONDS = 5
@@ -45,6 +47,8 @@ class Settings:
     certificate: Certificate | None = None
     # Other names under which browsers reach this server.
     names: tuple[str, ...] = ()
+    # Who is told when the state of a cluster changes.
+    hooks: tuple[Hook, ...] = ()
 
     def __post_init__(self) -> None:
         if is_loopback(self.host):
@@ -81,7 +85,9 @@ async def serve(
     with contextlib.closing(listener):
         server = _Server(_config(settings, page.application(names, tls=tls)), page)
         ready(_address(settings, listener))
-        observers = [asyncio.create_task(site.run()) for site in sites.values()]
+        messenger = Messenger(sites, settings.hooks, page.overview, say)
+        beside = [*(site.run() for site in sites.values()), messenger.run()]
+        observers = [asyncio.create_task(each) for each in beside]
         try:
             await server.serve(sockets=[listener])
         finally:
