@@ -5,6 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.talops-stamp
+# Of its own: tests need none of it.
+DOCS_VENV := .venv-docs
+DOCS_STAMP := $(DOCS_VENV)/.talops-stamp
 # More than the number of processors: a test that waits for a node uses none.
 WORKERS ?= $(shell echo $$(( $$(nproc) + 2 )))
 # Each worker imports all tests: without their bytecode it would compile all of them.
@@ -12,10 +15,10 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest
 # Found, downloaded or built before the tests start, so that a new machine shows its progress.
 TEST_TOOLS := tofu provider sops age etcd etcdutl kube-apiserver kube-controller-manager kube-scheduler helm
 
-.PHONY: help venv demo test code tools check fmt lock docs texts bench chaos clean proto
+.PHONY: help venv demo test code tools check fmt lock docs docs-site texts bench chaos clean proto
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 # If Python must not write bytecode, as in many containers, every program that a test starts would
 # compile all of talops again, which is half of its startup time.
@@ -61,6 +64,16 @@ fmt: venv ## Format the code and apply automatic fixes
 docs: venv ## Regenerate the generated pages of docs/
 	$(BIN)/python scripts/reference
 
+docs-site: $(DOCS_STAMP) ## Build the docs as a site, with strict links, in site/
+	$(DOCS_VENV)/bin/mkdocs build --quiet --strict
+	@echo "site/index.html"
+
+$(DOCS_STAMP): requirements-docs.lock $(STAMP)
+	@test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
 texts: venv ## Print every error and hint with its position
 	@$(BIN)/python -m tests.texts
 
@@ -74,9 +87,11 @@ lock: venv ## Regenerate requirements.lock from pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --no-header --all-extras --group dev pyproject.toml scripts/build-requirements.in -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --no-header --group docs pyproject.toml scripts/build-requirements.in -o requirements-docs.lock
 
 proto: ## Regenerate the gRPC stubs from the .proto files
 	./scripts/generate-stubs
 
 clean: ## Remove the files that make created
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(DOCS_VENV) site .mypy_cache .ruff_cache .pytest_cache

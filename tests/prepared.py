@@ -71,6 +71,11 @@ class Preparer:
         assert self._server.stdout
         assert self._server.stdout.readline() == b"ready\n"
 
+    @property
+    def address(self) -> str:
+        """Of its socket, for programs that ask it themselves."""
+        return self._address
+
     def close(self) -> None:
         self._server.communicate()
         self._folder.cleanup()
@@ -145,7 +150,7 @@ def _reap(running: dict[int, socket.socket]) -> None:
 
 def _fork(line: socket.socket) -> int:
     size = int.from_bytes(_exactly(line, 4), "big")
-    _, handles, _, _ = socket.recv_fds(line, 1, 2)
+    _, handles, _, _ = socket.recv_fds(line, 1, 3)
     asked = json.loads(_exactly(line, size))
     pid = os.fork()
     if pid == 0:
@@ -167,8 +172,9 @@ def _become(asked: dict[str, Any], handles: Sequence[int]) -> None:
     os.setsid()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for number, handle in enumerate((nothing, *handles)):
+    if len(handles) < 3:  # no input is given
+        handles = (os.open(os.devnull, os.O_RDONLY), *handles)
+    for number, handle in enumerate(handles):
         os.dup2(handle, number)
     os.closerange(3, 256)
     os.environ.clear()

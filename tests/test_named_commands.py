@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 PLACES = sorted(
     [
         *ROOT.glob("src/**/*.py"),
-        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("docs/**/*.md"),
         ROOT / "README.md",
         *ROOT.glob("examples/**/*.md"),
     ]
@@ -22,6 +22,11 @@ PLACES = sorted(
 NAMED = re.compile(
     r'`(talops [^`\n]+)`|hint=f?"(talops [^"]+)"|^(?:\$ )?(talops [^#\n]+)  +#', re.MULTILINE
 )
+# Of a block: what a reader types, with the lines that continue it.
+_COMMAND = r"(?:[A-Z_]+=\S+ )*(talops (?:[^\n]*\\\n)*[^\n]*)"
+TYPED = re.compile(rf"^ *(?:\$ )?{_COMMAND}", re.MULTILINE)
+SHOWN = re.compile(rf"^ *\$ {_COMMAND}", re.MULTILINE)
+BLOCK = re.compile(r"^ *```(console|sh|bash)[^\n]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 # Where the command ends and words about it begin, or a value is put in.
 END = re.compile(r"[,;:{|…]| -- | then | again\b")
 
@@ -55,6 +60,38 @@ def wrong(line: str, command: Any) -> str | None:
 def test_a_wrong_word_is_found(line: str, word: str | None) -> None:
     """A check that could not fail would be none."""
     assert wrong(line, commands()) == word
+
+
+def typed(page: str) -> list[str]:
+    """The commands of talops in the blocks of a page, without remarks and other programs."""
+    found = [
+        line
+        for kind, block in BLOCK.findall(page)
+        for line in (SHOWN if kind == "console" else TYPED).findall(block)
+    ]
+    whole = [line.replace("\\\n", " ") for line in found]
+    return [re.split(r"\s+#|\s(?:\||&&?|>>?|<)(?:\s|$)|\)\"", line)[0].strip() for line in whole]
+
+
+def test_typed_commands_are_found() -> None:
+    """Continued lines are one command; output and other programs are none."""
+    page = "```console\n$ talops up \\\n  --yes  # go\ntalops is here\n$ cd x && talops b\n```\n"
+    assert typed(page)[0].split() == ["talops", "up", "--yes"]
+    assert typed("```sh\nTALOPS_X=1 talops check | cat\n```") == ["talops check"]
+    assert typed("talops up\n") == []
+
+
+def test_typed_commands_exist() -> None:
+    """In every block that a reader copies: each command, and each flag that it is given."""
+    tree = commands()
+    pages = {place: typed(place.read_text("utf-8")) for place in PLACES if place.suffix == ".md"}
+    assert sum(map(len, pages.values())) > 80
+    assert [
+        f"{place.name}: {line}: {word}"
+        for place, lines in pages.items()
+        for line in lines
+        if (word := wrong(line, tree))
+    ] == []
 
 
 def test_named_commands_exist() -> None:

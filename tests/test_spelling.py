@@ -49,12 +49,13 @@ def words() -> list[str]:
 
 def prose(texts: Iterable[Text]) -> list[Text]:
     """What a reader reads: pages without fenced code, and strings that are not just a name."""
-    kept, fenced = [], False
+    kept, fenced, hidden = [], False, False
     for text in texts:
         if text.path.endswith(".md"):
             if text.text.lstrip().startswith("```"):
                 fenced = not fenced
-            if not fenced:
+            hidden = (hidden or "<!--" in text.text) and "-->" not in text.text
+            if not fenced and not hidden:
                 kept.append(text)
         elif text.kind == "page":
             kept.append(replace(text, text=_shown(text)))

@@ -26,7 +26,7 @@ PATTERNS = (
     "src/talops/**/*.toml",
     "src/talops/**/*.proto",
     "tests/**/*.py",
-    "docs/*.md",
+    "docs/**/*.md",
     "examples/**/*.md",
     "examples/**/*.yaml",
     "*.md",

@@ -165,6 +165,7 @@ def make_lab(
         gitops: bool = False,
         truenas: bool = False,
         as_users: bool = False,
+        name: str = "e2e",
         **wanted: int,
     ) -> AsyncIterator[Lab]:
         """`as_users`: states are encrypted, and each OpenTofu starts its own provider, which takes
@@ -183,9 +184,9 @@ def make_lab(
                 lab.preparer = request.getfixturevalue("preparer")
             lab.temporary.mkdir(exist_ok=True)
             sizes = {"control_planes": 1, "workers": 1, "gpu_workers": 0, "subnet": 16, **wanted}
-            inventory = LabInventory(name="e2e", **sizes)
-            for name, text in inventory.files(lab.details, gitops=gitops, truenas=truenas).items():
-                (root / name).write_text(text, encoding="utf-8")
+            inventory = LabInventory(name=name, **sizes)
+            for file, text in inventory.files(lab.details, gitops=gitops, truenas=truenas).items():
+                (root / file).write_text(text, encoding="utf-8")
             lab.environment = {
                 "TF_CLI_CONFIG_FILE": lab.details["provider"]["cli_config"],
                 "NO_COLOR": "1",

@@ -164,4 +164,5 @@ def _write(directory: Path, answers: Answers) -> None:
     if answers.proposal:
         for text in answers.proposal.notes:
             note(text)
-    note("next: talops check, then talops secrets init, then talops configure")
+    prepare = "talops host prepare, then " if answers.proxmox_url else ""
+    note(f"next: talops check, then talops secrets init, then {prepare}talops up")

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field
 
-from talops.inventory.fields import Integer, Text, Url, kind_of, refuse
+from talops.inventory.fields import Endpoint, Integer, Text, kind_of, refuse
 from talops.inventory.sections import Section
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -149,7 +149,7 @@ class Backup(Section):
     store: Text = Field(
         DEFAULT_STORE, description="Directory of the backups, or s3://BUCKET/PREFIX."
     )
-    endpoint: Url | None = Field(None, description="Endpoint of the bucket, unless it is AWS.")
+    endpoint: Endpoint | None = Field(None, description="Endpoint of the bucket, unless it is AWS.")
     region: Text | None = Field(None, description="Region of the bucket (default: auto).")
     max_age: Age | None = Field(
         None, description="The last backup must be younger, like 26h; otherwise verify fails."

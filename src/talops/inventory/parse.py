@@ -235,10 +235,16 @@ def _in_words(detail: ErrorDetails) -> tuple[str, str]:
     return detail["msg"].lower(), "see: talops schema"
 
 
+def _meant(given: str) -> str:
+    """The boolean behind a word of YAML 1.1; other words do not say which."""
+    if given.lower() in {"yes", "on", "y", "true", "1"}:
+        return "true"
+    return "false" if given.lower() in {"no", "off", "n", "false", "0"} else "true or false"
+
+
 def _type_hint(kind: str, given: Any) -> str:
     if kind == "bool_type" and isinstance(given, str):
-        yes = given.lower() in {"yes", "on", "y", "true", "1"}
-        return f"write {'true' if yes else 'false'}, without quotes"
+        return f"write {_meant(given)}, without quotes"
     if kind.startswith("int") and isinstance(given, str) and given.isdigit():
         return f"write {given}, without quotes"
     if given is None:

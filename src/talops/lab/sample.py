@@ -59,9 +59,7 @@ node_cidr: {cidr}
 proxmox_api_url: {host["endpoint"].rstrip("/")}
 proxmox_node: {host["nodes"][0]}
 proxmox_ca_file: {CA_FILE}
-image_factory_url: {details["factory"]["url"]}
-image_factory_ca_file: {CA_FILE}
-
+{_factory(details)}
 proxmox_vm_defaults:
   cores: 2
   memory: 4096
@@ -82,6 +80,18 @@ proxmox_vm_defaults:
             for kind, host, number, controller, extra in entries
         ]
         return "nodes:\n" + "".join(rows)
+
+
+def instead_of_the_internet(details: dict[str, Any]) -> str:
+    """Lines of cluster.yaml: images and releases come from the lab."""
+    return _factory(details) + (_releases(details) if "releases" in details else "")
+
+
+def _factory(details: dict[str, Any]) -> str:
+    return f"""\
+image_factory_url: {details["factory"]["url"]}
+image_factory_ca_file: {CA_FILE}
+"""
 
 
 def _releases(details: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from talops.errors import DeniedError, TalopsError, ToolError
 from talops.secrets.metadata import read_recipients, recipients_of
+from talops.secrets.rules import FILE as RULES_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +53,12 @@ class Sops:
         relative = file.relative_to(self.root)
         words = ["encrypt", "--filename-override", str(relative)]
         code, out, err = await self._run(words, stdin=text)
+        if code and not (self.root / RULES_FILE).exists():
+            raise ToolError(
+                f"{RULES_FILE} does not exist, so SOPS does not know for which keys to encrypt",
+                where=str(self.root / RULES_FILE),
+                hint="talops secrets init",
+            )
         if code:
             raise ToolError(
                 f"sops cannot encrypt: {_last_line(err)}",

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from talops.tofu.events import Diagnostic
 
 _LOCK_ID = re.compile(r"ID:\s+(\S+)")
+_REASON = re.compile(r"^Reason: (.+)$", re.MULTILINE)
+WRONG_KEY = (
+    "state_encryption_passphrase is not the one that this state was written with: set it "
+    "(talops secrets edit), or restore an older state (talops state versions)"
+)
 _HINTS = (
     ("Saved plan is stale", "talops infra plan{layer}"),
     ("Inconsistent dependency lock file", "talops infra init{layer}"),
@@ -21,6 +26,7 @@ _HINTS = (
     ("Missing required provider", "talops infra init{layer}"),
     ("Module not installed", "talops infra init{layer}"),
     ("provider plugin", "talops infra init{layer}"),
+    *((words, WRONG_KEY) for words in ("decryption failed", "encryption method")),
     ("not locked", "the state is not locked: run the failed command again"),
     ("already managed", "talops infra state-list{layer}"),
     ("Proxmox VE API credentials", "talops host prepare, or set PROXMOX_VE_API_TOKEN"),
@@ -51,10 +57,16 @@ def failure(
         return TofuError(f"{step} failed: {text}", where=layer, hint=hint, diagnostics=diagnostics)
     first = found[0]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    detail = " ".join(first.detail.split())
+    detail = " ".join(_detail(first).split())
     what = f"{step} failed: {first.summary}" + (f": {detail}" if detail else "") + more
     place = " ".join(part for part in (layer, first.address, first.where) if part)
     return TofuError(what, where=place, hint=_hint(layer, first), diagnostics=diagnostics)
+
+
+def _detail(error: Diagnostic) -> str:
+    """Of a layer that is not initialised, the reason; its page of advice has been shown."""
+    found = _REASON.search(error.detail) if "initialization required" in error.summary else None
+    return found[1] if found else error.detail
 
 
 def _hint(layer: str, error: Diagnostic) -> str:

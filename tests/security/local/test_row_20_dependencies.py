@@ -90,9 +90,16 @@ def test_extras_are_those_of_the_package() -> None:
     assert missing_extra(ModuleNotFoundError("x", name="talops.gone")) is None
 
 
+def test_all_is_every_extra() -> None:
+    """`talops[all]` leaves none out, also if another one is added."""
+    extras = PROJECT["optional-dependencies"]
+    names = ",".join(sorted(extras.keys() - {"all"}))
+    assert extras["all"] == [f"talops[{names}]"]
+
+
 def lowest() -> dict[str, str]:
     """Each direct dependency → the oldest version that pyproject.toml allows."""
-    extras = PROJECT["optional-dependencies"].values()
+    extras = [each for name, each in PROJECT["optional-dependencies"].items() if name != "all"]
     every = [*PROJECT["dependencies"], *(each for extra in extras for each in extra)]
     found = [re.fullmatch(r"([\w.-]+)>=([\d.]+)", each) for each in every]
     assert all(found), every

@@ -24,12 +24,50 @@ CA_FILE = "lab-ca.pem"
 def add_to(lab: typer.Typer) -> None:
     lab.command("inventory")(inventory)
     lab.command("env")(env)
+    lab.command("settings")(settings)
 
 
-def env(lab: LabDirectory = HERE) -> None:
+def env(
+    lab: LabDirectory = HERE,
+    admin: Annotated[
+        bool,
+        typer.Option(
+            "--admin", help="Print how to reach its Proxmox as root@pam and its node network, too."
+        ),
+    ] = False,
+) -> None:
     """Print the environment for tofu in the lab: eval "$(talops lab env)"."""
     details = _details(lab)
-    typer.echo(f"export TF_CLI_CONFIG_FILE={shlex.quote(details['provider']['cli_config'])}")
+    values = {"TF_CLI_CONFIG_FILE": details["provider"]["cli_config"]}
+    if admin:
+        values |= {
+            "PROXMOX": details["proxmox"]["hosts"][0]["endpoint"].rstrip("/"),
+            "PROXMOX_CA": details["ca_file"],
+            "PROXMOX_VE_PASSWORD": details["proxmox"]["password"],
+            "NODE_NETWORK": details["network"].replace(".0.0/16", ".16.0/24"),
+        }
+    for name, value in values.items():
+        typer.echo(f"export {name}={shlex.quote(value)}")
+
+
+def settings(directory: Directory = None, lab: LabDirectory = HERE) -> None:
+    """Add the addresses of the lab's images and releases to cluster.yaml."""
+    from talops.errors import TalopsError
+    from talops.files import write_atomic
+    from talops.lab.sample import instead_of_the_internet
+
+    assert directory is not None
+    details = _details(lab)
+    file = directory / "cluster.yaml"
+    if not file.exists():
+        raise TalopsError("cluster.yaml does not exist", where=str(file), hint="talops init")
+    text = file.read_text(encoding="utf-8")
+    if "\nimage_factory_url:" not in text:
+        added = instead_of_the_internet(details)
+        write_atomic(file, f"{text.rstrip()}\n\n# Of the lab: {lab}\n{added}")
+    ca_file = Path(details["ca_file"]).read_text(encoding="utf-8")
+    write_atomic(directory / CA_FILE, ca_file)
+    typer.echo(f"wrote {CA_FILE}, and the addresses of the lab to cluster.yaml")
 
 
 def inventory(

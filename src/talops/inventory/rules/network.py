@@ -101,9 +101,9 @@ def _host_hint(network: IPv4Network) -> str:
 
 @rule("reserved-address")
 def no_reserved_address(inv: Inventory) -> Iterator[Violation]:
-    reserved = _reserved(inv)
+    known = reserved(inv)
     for index, node in enumerate(inv.nodes):
-        if node.address and (meaning := reserved.get(node.address)):
+        if node.address and (meaning := known.get(node.address)):
             yield (
                 inv.at.node_value(index, "address"),
                 f"{node.address} is {meaning}",
@@ -111,7 +111,8 @@ def no_reserved_address(inv: Inventory) -> Iterator[Violation]:
             )
 
 
-def _reserved(inv: Inventory) -> dict[IPv4Address, str]:
+def reserved(inv: Inventory) -> dict[IPv4Address, str]:
+    """Addresses that no node can have, and what they are."""
     file, taken = inv.cluster, {}
     if file.node_cidr and file.node_cidr.prefixlen < 31:  # noqa: PLR2004
         taken[file.node_cidr.network_address] = f"the network address of {file.node_cidr}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count as numbers
 from typing import TYPE_CHECKING
 
 from talops.inventory.files import REQUIRED_CLUSTER, REQUIRED_NODE
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from talops.inventory.parse import Inventory
     from talops.inventory.rules import Violation
 
+# The first address that is proposed to a node, in its network.
+FIRST = 11
 EXAMPLES = {
     "cluster_name": "home",
     "talos_version": "v1.14.1",
@@ -35,7 +38,21 @@ def required_keys(inv: Inventory) -> Iterator[Violation]:
         for key in REQUIRED_NODE:
             if not inv.at.node_gives(index, key):
                 place = inv.at.node_key(index, key)
-                yield place, f"this node has no {key}", f"add {key}: {EXAMPLES[key]}"
+                yield place, f"this node has no {key}", f"add {key}: {_example(inv, key)}"
+
+
+def _example(inv: Inventory, key: str) -> str:
+    """A value that can be copied: no other node has it."""
+    if key == "name":
+        names = {node.name for node in inv.nodes}
+        return next(name for n in numbers(1) if (name := f"k8s-{n}") not in names)
+    from talops.inventory.rules.network import reserved
+
+    if key == "address" and (network := inv.cluster.node_cidr):
+        taken = {*reserved(inv), *(node.address for node in inv.nodes)}
+        hosts = (network.network_address + n for n in range(FIRST, network.num_addresses))
+        return str(next((host for host in hosts if host not in taken), f"in {network}"))
+    return EXAMPLES[key]
 
 
 @rule("no-nodes")
