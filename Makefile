@@ -68,7 +68,7 @@ docs-site: $(DOCS_STAMP) ## Build the docs as a site, with strict links, in site
 	$(DOCS_VENV)/bin/mkdocs build --quiet --strict
 	@echo "site/index.html"
 
-$(DOCS_STAMP): requirements-docs.lock $(STAMP)
+$(DOCS_STAMP): requirements-docs.lock
 	@test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
 	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

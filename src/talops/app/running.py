@@ -47,9 +47,7 @@ async def execute(
     async with shared_run_lock(site, face.note) as shared:
         asking = replace(run, shared=shared, options=options)
         result = await run_recorded(asking, view=seen, interruption=interruption)
-    report = _write_report(site.root / ".talops", seen.run, face)
-    if report and not run.options.dry_run:
-        face.note(f"report: {report.relative_to(site.root)}")
+    _write_report(site.root / ".talops", seen.run, face)
     return result
 
 
@@ -86,7 +84,7 @@ class _Listener:
         self.face.show(event)
 
 
-def _write_report(home: Path, run: str, face: Face) -> Path | None:
+def _write_report(home: Path, run: str, face: Face) -> None:
     """A report that cannot be written does not fail the run."""
     from talops.files import PRIVATE, write_atomic
     from talops.pipeline.history import find_run
@@ -97,5 +95,3 @@ def _write_report(home: Path, run: str, face: Face) -> Path | None:
         write_atomic(past.path / "report.html", report_html(past), mode=PRIVATE)
     except (TalopsError, OSError) as error:
         face.note(f"warning: cannot write the report of this run: {error}")
-        return None
-    return past.path / "report.html"

@@ -65,6 +65,7 @@ COMMANDS: dict[str, str] = {
     "gitops": "talops.cli.gitops",
     "talos": "talops.cli.talos.commands",
     "tools": "talops.cli.tools.commands",
+    "doctor": "talops.cli.tools.doctor",
     "state": "talops.cli.state.commands",
     "lab": "talops.cli.lab.commands",
     "infra": "talops.cli.infra.commands",

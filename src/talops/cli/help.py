@@ -20,7 +20,7 @@ PANELS = {
         *("backup", "certificates", "access", "rotate", "secrets", "gitops", "state"),
         *("export", "support"),
     ),
-    "Look": ("status", "analyze", "runs", "web"),
+    "Look": ("status", "analyze", "runs", "web", "doctor"),
     "Parts": ("infra", "host", "template", "talos", "tools", "lab"),
 }
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from talops.cli.options import Format
+from talops.cli.output import note
 
 if TYPE_CHECKING:
     from talops.pipeline.result import RunResult
@@ -30,4 +32,9 @@ async def in_terminal(site: Site, run: Run, output: Format = Format.TEXT) -> Run
     interruption = Interruption()
     opened = open_view(json=output is Format.JSON, out=sys.stdout, err=sys.stderr)
     with opened as view, interruption.on_signals():
-        return await execute(site, run, Terminal(view), interruption)
+        terminal = Terminal(view)
+        result = await execute(site, run, terminal, interruption)
+    report = Path(".talops/runs", terminal.run, "report.html")
+    if terminal.run and not run.options.dry_run and (site.root / report).is_file():
+        note(f"report: {report}")
+    return result

@@ -13,6 +13,7 @@ import typer
 from talops.approval import shown
 from talops.cli.output import note
 from talops.errors import TalopsError
+from talops.events import RunStarted
 from talops.plural import count
 from talops.views.impacts import disruptions
 
@@ -33,8 +34,12 @@ class Terminal:
 
     def __init__(self, view: View) -> None:
         self._view = view
+        # The id of the run, when it has begun.
+        self.run = ""
 
     def show(self, event: Event, /) -> None:
+        if isinstance(event, RunStarted):
+            self.run = event.run
         self._view(event)
 
     def note(self, text: str, /) -> None:
