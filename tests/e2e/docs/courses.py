@@ -36,6 +36,7 @@ class Course:
 
 COURSES = {
     "small": Course(),
+    "ha": Course({"control_planes": 3}, {"apiservers": "leader-only"}),
 }
 
 
