@@ -38,8 +38,8 @@ async def wait_for_etcd(
         timeout=site.limits.etcd,
         interval=site.limits.interval,
         report=report,
-        hint="repair etcd first: talops talos etcd status; or name the control plane: "
-        f"--allow-unhealthy-etcd {node.name}",
+        hint="repair etcd first: talops talos etcd status; then: talops up; or name the control "
+        f"plane: --allow-unhealthy-etcd {node.name}",
     )
 
 
