@@ -246,3 +246,26 @@ async def test_files_are_kept_by_browsers(example: Example, tmp_path: Path) -> N
             assert answer.status_code == 200
             assert "immutable" in answer.headers["cache-control"]
         assert (await client.get("/static/..%2fvendored.toml")).status_code == 404
+
+
+async def test_a_page_is_rendered_once_for_all_clients(
+    example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a look changes something: 50 browsers that follow a run cost as much as one."""
+    script, made = of(example, tmp_path), list[str]()
+    site, real = await looked(script.site()), render.render
+
+    def counted(template: str, *args: Any, **values: Any) -> str:
+        made.append(template)
+        return real(template, *args, **values)
+
+    monkeypatch.setattr(render, "render", counted)
+    now = datetime.now(UTC)
+    async with client_of(Page({"ha": site}, now=lambda: now)) as client:
+        pages = [(await client.get("/c/ha/drift")).text for _ in range(5)]
+        assert (made, len(set(pages))) == (["drift.html.j2"], 1)
+        part = await client.get("/c/ha/drift", headers={"hx-request": "true"})
+        assert "<html" not in part.text
+        script.answers = broken(script.cluster, NOW)
+        await looked(site)
+        assert "2 differences" in (await client.get("/c/ha/drift")).text

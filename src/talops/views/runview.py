@@ -39,9 +39,19 @@ Timed = tuple[str, "Event"]
 BAD = {StageStatus.FAILED, StageStatus.INTERRUPTED, "killed"}
 GOOD = {StageStatus.UNCHANGED, StageStatus.CHANGED, RunStatus.DONE}
 BUSY = {"running"}
-# The record of a run has no limit; a page does. The rest is in the files of the run.
-MOST_LINES, MOST_CHANGES, MOST_WAITS = 2000, 1000, 60
 LONGEST_LINE = 400
+
+
+@dataclass(frozen=True)
+class Most:
+    """The record of a run has no limit; a page does. The rest is in the files of the run."""
+
+    lines: int
+    changes: int
+    waits: int
+
+
+IN_REPORT, ON_PAGE = Most(2000, 1000, 60), Most(300, 100, 20)
 
 
 def tone_of(status: str) -> str:
@@ -156,7 +166,9 @@ class _Clock:
         return Bar(left, round(100 * max(end - start, 0) / whole, 2), tone, label)
 
 
-def run_view(run: PastRun, events: Sequence[Timed], now: float | None = None) -> RunView:
+def run_view(
+    run: PastRun, events: Sequence[Timed], now: float | None = None, most: Most = IN_REPORT
+) -> RunView:
     """`now`: the present time of a run that is still in progress."""
     board = Board()
     for _, event in events:
@@ -169,6 +181,7 @@ def run_view(run: PastRun, events: Sequence[Timed], now: float | None = None) ->
     changes = _changes(event for _, event in events)
     waits = _waits(times, clock.last if live else None)
     lines = _lines(events)
+    plan = tuple(_plan(e for _, e in events if isinstance(e, PlannedChange)))
     return RunView(
         id=run.info.id,
         title=headline(board.started) if board.started else f"talops {run.info.command}",
@@ -184,16 +197,17 @@ def run_view(run: PastRun, events: Sequence[Timed], now: float | None = None) ->
         stages=tuple(_stages(run, board, times, clock)),
         lanes=tuple(_lanes(board, times, clock, live=live)),
         axis=tuple(axis(clock.last - clock.first)),
-        waits=waits[:MOST_WAITS],
-        plan=tuple(_plan(e for _, e in events if isinstance(e, PlannedChange)))[:MOST_CHANGES],
-        changes=changes[:MOST_CHANGES],
-        notes=tuple(event for _, event in events if isinstance(event, Note))[:MOST_CHANGES],
+        waits=waits[: most.waits],
+        plan=plan[: most.changes],
+        changes=changes[: most.changes],
+        notes=tuple(event for _, event in events if isinstance(event, Note))[: most.changes],
         artifacts=tuple(event.path for _, event in events if isinstance(event, Artifact)),
-        lines=lines[-MOST_LINES:],
+        lines=lines[-most.lines :],
         left_out={
-            "lines": max(len(lines) - MOST_LINES, 0),
-            "changes": max(len(changes) - MOST_CHANGES, 0),
-            "waits": max(len(waits) - MOST_WAITS, 0),
+            "lines": max(len(lines) - most.lines, 0),
+            "changes": max(len(changes) - most.changes, 0),
+            "plan": max(len(plan) - most.changes, 0),
+            "waits": max(len(waits) - most.waits, 0),
         },
         next_commands=end.next_commands if end else (),
     )

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from talops.web.watching.site import WatchedSite
 
 LARGEST_FORM = 64 * 1024
+MOST_RENDERED = 64
 YEAR = "public, max-age=31536000, immutable"
 
 
@@ -51,6 +52,10 @@ class Visitor:
     """Who asks: a session, or any user of this machine if the server has no users."""
 
     session: Session | None
+
+    @property
+    def name(self) -> str:
+        return self.session.person.name if self.session else ""
 
     def may_read(self, site: WatchedSite) -> bool:
         return self.session is None or self.session.person.may_read(site.inventory().name)
@@ -68,6 +73,7 @@ class Page:
         self.sites, self._sessions, self._now = dict(sites), sessions, now
         self._documents = Documents(now)
         self.streams = Streams(self._documents, now)
+        self._rendered: dict[tuple[object, ...], tuple[object, bytes]] = {}
 
     def application(self, names: Names, *, tls: bool) -> ASGIApp:
         routes = [
@@ -120,18 +126,27 @@ class Page:
         )
 
     async def _page(self, request: Request, visitor: Visitor) -> Response:
+        """Rendered once per document, for all clients that see the same."""
         site, view, query = self._asked(request, visitor)
         document, digest = self._documents.of(site, view, query)
-        return self._html(
-            request,
-            view.file,
-            visitor,
-            doc=document,
-            digest=digest,
-            site=site.name,
-            view=view,
-            query=str(request.url.query),
-        )
+        fragment = "hx-request" in request.headers
+        key = (site.name, view.name, str(request.url.query), fragment, visitor.name)
+        known = self._rendered.get(key)
+        if known is None or known[0] is not document:
+            page = self._html(
+                request,
+                view.file,
+                visitor,
+                doc=document,
+                digest=digest,
+                site=site.name,
+                view=view,
+                query=str(request.url.query),
+            )
+            if len(self._rendered) > MOST_RENDERED:
+                self._rendered.clear()
+            known = self._rendered[key] = (document, bytes(page.body))
+        return HTMLResponse(known[1])
 
     async def _events(self, request: Request, visitor: Visitor) -> Response:
         site, view, query = self._asked(request, visitor)
@@ -150,8 +165,7 @@ class Page:
             fragment="hx-request" in request.headers,
             views=[view for view in VIEWS.values() if view.in_menu],
             sites=[site.name for site in self.sites.values() if visitor.may_read(site)],
-            user=visitor.session.person.name if visitor.session else "",
-            csrf=visitor.session.csrf if visitor.session else "",
+            user=visitor.name,
             **values,
         )
         return HTMLResponse(text, status)

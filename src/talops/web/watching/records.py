@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from talops.pipeline.history import find_run, list_runs, read_events
-from talops.views.runview import run_view
+from talops.views.runview import ON_PAGE, run_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ class Records:
         known = self._views.get(run.info.id)
         if known and known[0] == stamp and not known[1].live:
             return known[1]
-        view = run_view(run, list(read_events(run)), self._clock())
+        view = run_view(run, list(read_events(run)), self._clock(), ON_PAGE)
         if len(self._views) > _KEPT:
             self._views.clear()
         self._views[run.info.id] = (stamp, view)
