@@ -10,6 +10,7 @@ from talops.machineconfig.generate import MachineConfig
 from talops.machineconfig.shared_secrets import other_secrets
 from talops.rotation.transplant import transplanted
 from talops.site.config_differences import documents_of, pending, same
+from talops.site.patch_texts import patch_reader
 
 if TYPE_CHECKING:
     from talops.inventory.model import Node
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from talops.site.site import Site
 
 
-def config_for(
+async def config_for(
     site: Site, bundle: Bundle, node: Node, state: Configured, rotated: Rotated
 ) -> MachineConfig | None:
     """None if the node runs it."""
@@ -29,10 +30,7 @@ def config_for(
             where=str(node.address),
             hint="talops up, then run the same command again",
         )
-
-    def read_patch(name: str) -> str:
-        return (site.root / name).read_text(encoding="utf-8")
-
+    read_patch = await patch_reader(site.cluster, site.root, site.sops)
     wanted = build_configs(site.cluster, bundle, read_patch)[node.name]
     running = documents_of(state.config)
     config = MachineConfig(

@@ -40,7 +40,7 @@ class NodeTurns:
     async def bring(self, node: Node) -> None:
         """A node that is in this phase already only proves it."""
         await self._site.fence.check()
-        config = config_for(
+        config = await config_for(
             self._site, self._bundle, node, await self._running(node), self._rotated
         )
         fleet = await self._site.secrets.fleet()
