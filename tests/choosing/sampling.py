@@ -22,6 +22,7 @@ SAMPLES = {
     "nodes of a running cluster": 1,
     "changed configs": 1,
     "faults of Proxmox": 1,
+    "followed pages": 1,
     "hand-over to Flux": 3,
     "histories of the state server": 2,
     "layers in the lab": 2,

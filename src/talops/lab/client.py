@@ -15,7 +15,8 @@ from talops.lab.world import is_running
 if TYPE_CHECKING:
     from talops.lab.layout import Layout
 
-PATIENCE = 30.0
+# Used up by failures only: a busy machine is slow, and a lab that ended is noticed at once.
+PATIENCE = 180.0
 POLL = 0.05
 
 

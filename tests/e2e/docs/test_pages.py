@@ -42,7 +42,8 @@ async def _follow(
                     assert missing((page.title,), everything) is None, page.name
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.sampled("followed pages")
+@pytest.mark.timeout(3600)
 async def test_a_sample(
     make_lab: Any, tmp_path: Path, tool: Callable[[str], Path], rng: random.Random
 ) -> None:

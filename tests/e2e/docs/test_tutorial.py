@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.e2e.docs.page import Page
     from tests.prepared import Preparer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 ROOT = DOCS.parent
 TUTORIAL = DOCS / "tutorial" / "first-cluster.md"
@@ -71,6 +71,7 @@ async def follow(page: Page, tmp_path: Path, tools: Path, preparer: Preparer | N
                 await asyncio.to_thread(lab.stop)
 
 
+@pytest.mark.sampled("followed pages")
 async def test_the_tutorial(
     tmp_path: Path, tool: Callable[[str], Path], preparer: Preparer
 ) -> None:
