@@ -142,7 +142,7 @@ CONFIGURED = [
         planes=True,
     ),
 ]
-CASES = [
-    *(replace(case, kind=KUBERNETES) for case in UPGRADED),
-    *(replace(case, kind=CONFIGS) for case in CONFIGURED),
-]
+PARTS = {
+    "kubernetes": [replace(case, kind=KUBERNETES) for case in UPGRADED],
+    "configs": [replace(case, kind=CONFIGS) for case in CONFIGURED],
+}

@@ -233,4 +233,9 @@ ETCD = [
     ),
 ]
 
-CASES = [*INSTALLER, *NODE, *OTHERS, *(replace(case, planes=True) for case in ETCD)]
+PARTS = {
+    "installer": INSTALLER,
+    "node": NODE,
+    "others": OTHERS,
+    "etcd": [replace(case, planes=True) for case in ETCD],
+}

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from talops.machineconfig.secrets.bundle import Bundle
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-CASES = [*cases_talos.CASES, *cases_others.CASES]
-SMALL = [case for case in CASES if not case.planes]
+PARTS = {**cases_talos.PARTS, **cases_others.PARTS}
+SMALL = [case for part in PARTS.values() for case in part if not case.planes]
 SAMPLE = 3
 
 
@@ -78,18 +78,21 @@ async def test_some_faults(
 
 @pytest.mark.chaos
 @pytest.mark.timeout(3600)
+@pytest.mark.parametrize("part", PARTS)
 async def test_every_fault(
+    part: str,
     tmp_path: Path,
     tool: Callable[[str], Path],
     bundle: Bundle,
     rng: random.Random,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """All of them in a random order, in one cluster of three control planes and two workers."""
+    """All of them in a random order, in clusters of three control planes and two workers."""
     names = ("cp-1", "cp-2", "cp-3", "w-1", "w-2")
     async with world_of(tmp_path, tool, bundle, *names) as world:
-        await survive(world, rng.sample(CASES, len(CASES)), monkeypatch)
-        await _a_slow_member(world)
+        await survive(world, rng.sample(PARTS[part], len(PARTS[part])), monkeypatch)
+        if part == "etcd":
+            await _a_slow_member(world)
 
 
 async def _a_slow_member(world: World) -> None:

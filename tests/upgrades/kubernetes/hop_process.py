@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.lab.talos.site import QUICK
+from tests.upgrades.conftest import PATIENT
 
 from talops.events import Event, PartProgress
 from talops.inventory.load import load
@@ -27,7 +27,7 @@ def tell(event: Event) -> None:
 
 def main(root: Path, version: str) -> None:
     nothing: Any = None
-    site = Site(load(root).require(), root, {}, {}, nothing, root, root / "kubeconfig", QUICK)
+    site = Site(load(root).require(), root, {}, {}, nothing, root, root / "kubeconfig", PATIENT)
     asyncio.run(Kubernetes(site, Rolling(site), Reporter("upgrade", tell)).run(version))
 
 
