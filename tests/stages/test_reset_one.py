@@ -54,6 +54,11 @@ def stage(name: str, *, force: bool = False) -> ResetOne:
         pytest.param(etcd("23", "23"), None, id="no member any more"),
         pytest.param(etcd("123", "12"), "not healthy: ha-cp-3", id="three, another is ill"),
         pytest.param(etcd("12", "1"), "not healthy: ha-cp-2", id="two, the other is ill"),
+        pytest.param(
+            etcd("12", "1", **{"ha-cp-2": "no leader"}),
+            "not healthy: ha-cp-2 (no leader)",
+            id="two, with the reason",
+        ),
         pytest.param(etcd("1", "1"), "only etcd member", id="the last one"),
         pytest.param(etcd("", "", x="refused"), "x: refused", id="nobody answered"),
     ],

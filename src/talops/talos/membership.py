@@ -93,7 +93,7 @@ def objection_to_leave(node: str, etcd: Etcd) -> str | None:
         return f"{node} is the only etcd member: without it, the data of the cluster is lost"
     well = left & etcd.healthy
     if len(well) < _majority(left):
-        sick = ", ".join(sorted(left - well))
+        sick = etcd.why(left - well)
         needed = _majority(left)
         return (
             f"etcd would lose its quorum: {len(well)} of {needed} required members healthy; "
