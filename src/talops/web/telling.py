@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from talops.answersize import limits
 from talops.app.logins import require_private
 from talops.errors import TalopsError
 from talops.redaction import Secret
@@ -190,7 +191,9 @@ class Messenger:
         return lasts and now - self._repeated.get(name, now) >= REPEAT
 
     async def send(self, news: News, hooks: Sequence[Hook]) -> None:
-        async with httpx.AsyncClient(timeout=SECONDS, transport=self.transport) as client:
+        async with httpx.AsyncClient(
+            timeout=SECONDS, transport=self.transport, event_hooks=limits()
+        ) as client:
             for hook in hooks:
                 await self._deliver(client, hook, request_of(hook, news, datetime.now(UTC)))
 
