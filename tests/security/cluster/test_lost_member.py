@@ -64,6 +64,7 @@ HARMLESS = {
     *("analyze", "check", "configure", "init", "pause", "plan", "preflight", "resume", "schema"),
     *("gitops", "host", "inventory", "lab", "runs", "secrets", "state", "support", "template"),
     *("access", "backup", "certificates", "export", "import", "status", "tools", "versions"),
+    *("doctor", "web"),
     # It writes states; what would stop a VM is refused (tests/e2e/test_adopt.py).
     "adopt",
     # Configs that Talos applies without a reboot, one node at a time behind the gates of a roll.
