@@ -63,7 +63,14 @@ async def served(*scripts: Script) -> AsyncIterator[Served]:
     page = Page(sites)
     page.streams._pause = 0.0
     application = page.application(Names(frozenset(), loopback=True), tls=False)
-    config = uvicorn.Config(application, port=0, lifespan="off", log_config=None, ws="none")
+    config = uvicorn.Config(
+        application,
+        port=0,
+        lifespan="off",
+        log_config=None,
+        ws="none",
+        timeout_graceful_shutdown=2,
+    )
     server = uvicorn.Server(config)
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]  # pytest has its own
     running = asyncio.create_task(server.serve())
@@ -265,7 +272,7 @@ async def test_what_is_old_or_lost_says_so(
                 "document.querySelector('#ages').textContent.includes('no answer since')"
             )
             await tab.value("tick(), true")
-            await tab.until("tick() || document.querySelector('#ages .old')")
+            await tab.until("tick() || document.querySelector('#ages .old') !== null")
         await tab.until("!document.getElementById('lost').hidden")
         assert "lost" in await tab.value("document.getElementById('lost').textContent")
 
