@@ -131,6 +131,7 @@ async def well_laid_out(tab: Tab, where: str) -> None:
     assert tab.requests.errors == [], where
 
 
+@pytest.mark.slow
 async def test_a_morning(
     chromium: Path, axe: str, example: Example, tmp_path: Path, running: Path
 ) -> None:
