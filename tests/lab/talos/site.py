@@ -153,7 +153,7 @@ async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
         kill(process)
         raise
     assert process.returncode is not None
-    return process.returncode, (said + out).decode()[-4000:]
+    return process.returncode, ((said or b"") + out).decode()[-4000:]
 
 
 def kill(process: asyncio.subprocess.Process) -> None:
